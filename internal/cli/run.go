@@ -399,7 +399,7 @@ func (r *running) stop(ctx context.Context, f runFlags) (*outcome, error) {
 // end asks the program to end, or lets go of it.
 func (r *running) end(ctx context.Context, ask string, grace time.Duration) (*outcome, error) {
 	if r.report != nil {
-		if err := r.report(ctx); err != nil {
+		if err := r.report(context.WithoutCancel(ctx)); err != nil {
 			return nil, err
 		}
 	}

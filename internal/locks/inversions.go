@@ -2,23 +2,21 @@ package locks
 
 import "slices"
 
-// maxCircles bounds what is looked at of a table that is full of circles.
-const maxCircles = 1 << 20
+// maxSteps bounds what is looked at in a table that is full.
+const maxSteps = 1 << 25
 
-// Inversions finds the circles of two and three locks, each set of locks once, those of two first.
-func (t *Table) Inversions() []Inversion {
+// Inversions finds the circles of two and three locks, each set of locks once, those of two first. Not all are looked
+// at where there are very many.
+func (t *Table) Inversions() (out []Inversion, all bool) {
 	o := newOrder(t)
-	from := map[uint64][]int{}
+	from, between := map[uint64][]int{}, map[[2]uint64][]int{}
 	for i := range t.Edges {
-		from[t.Edges[i].From] = append(from[t.Edges[i].From], i)
+		e := &t.Edges[i]
+		from[e.From] = append(from[e.From], i)
+		between[[2]uint64{e.From, e.To}] = append(between[[2]uint64{e.From, e.To}], i)
 	}
-	var out []Inversion
 	seen := map[[3]uint64]bool{}
-	tried := 0
 	try := func(edges ...int) {
-		if tried++; tried > maxCircles {
-			return
-		}
 		var set [3]uint64
 		for k, i := range edges {
 			set[k] = t.Edges[i].From
@@ -33,28 +31,31 @@ func (t *Table) Inversions() []Inversion {
 		}
 	}
 	for i := range t.Edges {
-		e := &t.Edges[i]
-		for _, j := range from[e.To] {
-			if t.Edges[j].To == e.From && e.From < e.To {
+		if e := &t.Edges[i]; e.From < e.To {
+			for _, j := range between[[2]uint64{e.To, e.From}] {
 				try(i, j)
 			}
 		}
 	}
+	steps := 0
 	for i := range t.Edges {
 		e := &t.Edges[i]
+		if steps += len(from[e.To]); steps > maxSteps {
+			return out, false
+		}
 		for _, j := range from[e.To] {
 			f := &t.Edges[j]
-			if f.To == e.From || f.To <= e.From || e.To <= e.From { // begins at its lowest lock
+			if f.To <= e.From || e.To <= e.From { // it begins at its lowest lock
 				continue
 			}
-			for _, k := range from[f.To] {
-				if t.Edges[k].To == e.From && !within(seen, e.From, e.To, f.To) {
+			for _, k := range between[[2]uint64{f.To, e.From}] {
+				if !within(seen, e.From, e.To, f.To) {
 					try(i, j, k)
 				}
 			}
 		}
 	}
-	return out
+	return out, true
 }
 
 // within reports whether two of three locks are a circle already.

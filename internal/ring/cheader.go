@@ -9,8 +9,8 @@ import (
 // abiTypes and abiConsts are the table that both sides are made from.
 var abiTypes = []any{Unwind{}, Arena{}, OutFile{}, Control{}, Hook{}, Op{}, Node{}, PointShard{}, Point{}, Loss{},
 	ThreadSlot{}, Hot{}, Spent{}, Saved{}, OtherFile{}, Held{}, HeldLocks{}, Header{}, Record{}, Output{},
-	Wrote{}, Socket{}, BlobHeader{}, ProbeRegs{}, LockPair{},
-	LockThread{}, LockLink{}, Locks{}, LockTaker{}, LockEdge{}, LockWait{}}
+	Wrote{}, Socket{}, BlobHeader{}, ProbeRegs{}, LockThread{},
+	LockLink{}, Locks{}, LockTaker{}, LockEdge{}, LockStack{}, LockWait{}}
 
 var abiConsts = []struct {
 	name  string
@@ -73,7 +73,10 @@ var abiConsts = []struct {
 	{"MAX_LOCK_EDGES", MaxLockEdges}, {"MAX_LOCK_WAITS", MaxLockWaits}, {"MAX_LOCK_THREADS", MaxLockThreads},
 	{"MAX_LOCK_LINKS", MaxLockLinks}, {"LOCK_BUCKETS", LockBuckets}, {"LOCK_GATES", LockGates},
 	{"LOCK_THREADS", LockThreads}, {"LOCK_EDGES_OFF", LockEdgesOff}, {"LOCK_WAITS_OFF", LockWaitsOff},
-	{"LOCK_EDGE_STACK", LockEdgeStack}, {"LOCK_WAIT_STACK", LockWaitStack},
+	{"LOCK_STACKS_OFF", LockStacksOff}, {"MAX_LOCK_STACKS", MaxLockStacks},
+	{"LOCK_STACK_KEPT", LockStackKept}, {"LOCK_EDGE_BYTES", LockEdgeBytes}, {"LOCK_STACK_BYTES", LockStackBytes},
+	{"LOCK_WAIT_BYTES", LockWaitBytes}, {"LOCK_WAIT_PLACES", LockWaitPlaces}, {"LOCK_HEADS", LockHeads},
+	{"LOCK_VARIANTS", LockVariants}, {"LOCK_WAIT_STACK", LockWaitStack},
 	{"LOCK_MUTEX", LockMutex}, {"LOCK_UNLOCK", LockUnlock}, {"LOCK_TRY", LockTry}, {"LOCK_TRY_READ", LockTryRead},
 	{"LOCK_READ", LockRead}, {"LOCK_WRITE", LockWrite}, {"LOCK_SPIN", LockSpin}, {"LOCK_COND", LockCond},
 	{"LOCK_END", LockEnd}, {"LOCK_CREATE", LockCreate}, {"LOCK_JOIN", LockJoin}, {"LOCK_WAITS", LockWaits},

@@ -7,20 +7,26 @@ package ring
 const (
 	MaxHeld        = 32 // of one thread
 	LockSeen       = 256
-	MaxLockEdges   = 4096
+	MaxLockEdges   = 1 << 16
+	MaxLockStacks  = 4096 // of the first edges
 	MaxLockWaits   = 1024
 	MaxLockThreads = 1 << 13
 	MaxLockLinks   = 1 << 14
-	LockBuckets    = 1 << 14
-	LockGates      = 8
+	LockBuckets    = 1 << 17
+	LockWaitPlaces = 1 << 12
+	LockHeads      = 1 << 14
+	LockGates      = 6
+	LockVariants   = 4 // of an edge, by what is held besides; then what was held each time
 	LockThreads    = 6 // of one edge
 
-	LockEdgesOff  = LocksOff + 1<<20
-	LockEdgeBytes = 4096
-	LockWaitsOff  = LockEdgesOff + MaxLockEdges*LockEdgeBytes
-	LockWaitBytes = 2048
-	LockEdgeStack = LockEdgeBytes - 224
-	LockWaitStack = LockWaitBytes - 112
+	LockEdgesOff   = LocksOff + 2<<20
+	LockEdgeBytes  = 184
+	LockStacksOff  = LockEdgesOff + MaxLockEdges*LockEdgeBytes
+	LockStackBytes = 4096
+	LockWaitsOff   = LockStacksOff + MaxLockStacks*LockStackBytes
+	LockWaitBytes  = 2048
+	LockStackKept  = LockStackBytes - 24
+	LockWaitStack  = LockWaitBytes - 112
 )
 
 // What a hook with HookLock stands at: Hook.EnterGPRs.
@@ -71,20 +77,17 @@ type Held struct {
 
 // Locks is the head of the tables. All of it is the agent's.
 type Locks struct {
-	Edges, Waits, Threads, Links                 uint32
+	Edges, Waits, Threads, Links, Stacks, Pad    uint32
 	EdgesLost, WaitsLost, ThreadsLost, LinksLost uint64
 	HeldLost                                     uint64 // locks that were taken while MaxHeld were held
 	MoreThreads                                  uint64 // that made an edge which LockThreads others had made
 	EdgeIndex                                    [LockBuckets]uint32
-	WaitIndex                                    [LockBuckets]uint32
-	Filter                                       [1024]uint64 // locks that have edges
-	Pairs                                        [MaxLockEdges]LockPair
-	Thread                                       [MaxLockThreads]LockThread
-	Link                                         [MaxLockLinks]LockLink
+	WaitIndex                                    [LockWaitPlaces]uint32
+	// edges by the hash of a lock: index * 2 + 1 of those from it, + 2 of those to it
+	Heads  [LockHeads]uint32
+	Thread [MaxLockThreads]LockThread
+	Link   [MaxLockLinks]LockLink
 }
-
-// LockPair is what an edge leads from and to.
-type LockPair struct{ From, To uint64 }
 
 // LockThread is a thread that made edges.
 type LockThread struct {
@@ -104,24 +107,29 @@ type LockLink struct {
 	Ready   uint32
 }
 
-// LockEdge says that To was taken while From was held, and the Gates besides.
+// LockEdge says that To was taken while From was held, and the Gates besides, 0 those that were not each time.
 type LockEdge struct {
 	Key       uint64
 	From, To  uint64
 	FromPlace uint64 // return address of who took From
-	Mode      uint32
-	GateCount uint32
+	RIP       uint64 // and of who takes To
 	Gates     [LockGates]uint64
 	Threads   [LockThreads]LockTaker
-	RIP       uint64 // return address of who takes To
-	RSP       uint64 // behind it
-	RBP       uint64
+	Mode      uint32
 	Ready     uint32
 	Dead      uint32 // one of the two is no lock any more, or another one
-	Bytes     uint32 // of Stack
-	Pad       uint32
-	Pad2      uint64
-	Stack     [LockEdgeStack]uint8 // from RSP - 8 on
+	Stack     uint32 // index + 1 in the stacks, 0: none
+	NextFrom  uint32 // as Locks.Heads
+	NextTo    uint32
+}
+
+// LockStack is where an edge was made.
+type LockStack struct {
+	RSP   uint64 // behind the return address
+	RBP   uint64
+	Bytes uint32
+	Pad   uint32
+	Stack [LockStackKept]uint8 // from RSP - 8 on
 }
 
 // LockTaker is a thread that made an edge, from its segment First to Last.

@@ -201,6 +201,11 @@ func (r *Region) LockEdge(i int) *LockEdge {
 	return (*LockEdge)(unsafe.Pointer(&r.mem[LockEdgesOff+i*LockEdgeBytes]))
 }
 
+// LockStack is entry i of the stacks, below MaxLockStacks.
+func (r *Region) LockStack(i int) *LockStack {
+	return (*LockStack)(unsafe.Pointer(&r.mem[LockStacksOff+i*LockStackBytes]))
+}
+
 // LockWait is entry i of what was waited for, below MaxLockWaits.
 func (r *Region) LockWait(i int) *LockWait {
 	return (*LockWait)(unsafe.Pointer(&r.mem[LockWaitsOff+i*LockWaitBytes]))

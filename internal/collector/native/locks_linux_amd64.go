@@ -161,7 +161,7 @@ func (p *process) hookLock(ctx context.Context, m *loaded, mod *symbol.Module, f
 	}
 	if err != nil {
 		p.mu.Lock()
-		p.noLocks = append(p.noLocks, f.name+" ("+err.Error()+")")
+		p.noLocks = append(p.noLocks, f.name+", which cannot be hooked")
 		p.mu.Unlock()
 	}
 }

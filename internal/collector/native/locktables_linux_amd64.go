@@ -1,10 +1,13 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/fault"
@@ -19,13 +22,15 @@ import (
 
 // lockTable is a copy of what the agent has found in one process; of one that has ended it is kept.
 type lockTable struct {
-	p     *process
-	head  *ring.Locks
-	edges []*ring.LockEdge
-	waits []*ring.LockWait
-	now   []waitsNow
-	look  *look
-	dead  bool
+	p      *process
+	head   *ring.Locks
+	edges  []*ring.LockEdge
+	stacks map[*ring.LockEdge]*ring.LockStack
+	waits  []*ring.LockWait
+	now    []waitsNow
+	at     uint64 // clock when it was copied
+	look   *look
+	dead   bool
 
 	notSeen []string
 	// calls of threads that got no ring
@@ -48,10 +53,14 @@ func (p *process) lockTable(dead bool) *lockTable {
 		return nil
 	}
 	head := *p.region.Locks()
-	t := &lockTable{p: p, head: &head, dead: dead, noRing: atomic.LoadUint64(&p.region.Control().NoRingLost)}
+	t := &lockTable{p: p, head: &head, stacks: map[*ring.LockEdge]*ring.LockStack{}, dead: dead, noRing: atomic.LoadUint64(&p.region.Control().NoRingLost)}
 	for i := range min(int(head.Edges), ring.MaxLockEdges) {
 		if e := *p.region.LockEdge(i); e.Ready != 0 && e.Dead == 0 {
 			t.edges = append(t.edges, &e)
+			if e.Stack > 0 && e.Stack <= ring.MaxLockStacks {
+				stack := *p.region.LockStack(int(e.Stack - 1))
+				t.stacks[&e] = &stack
+			}
 		}
 	}
 	for i := range min(int(head.Waits), ring.MaxLockWaits) {
@@ -69,6 +78,7 @@ func (p *process) lockTable(dead bool) *lockTable {
 			t.now = append(t.now, waitsNow{on, atomic.LoadUint64(&h.Locks.WaitTSC), h.TID})
 		}
 	}
+	t.at = p.t.rt.clock.Now()
 	view := &snapshot.Process{PID: p.pid, Mem: p.mem, Project: p.t.cmd.ProjectRoot, Stub: p.stubs()}
 	p.mu.Lock()
 	mods := slices.Clone(p.modules)
@@ -160,7 +170,11 @@ func (b *lockReport) missing(format string, args ...any) {
 func (b *lockReport) add(t *lockTable) {
 	table := t.table()
 	b.r.Orders += len(table.Edges)
-	for _, inv := range table.Inversions() {
+	found, all := table.Inversions()
+	if !all {
+		b.missing("some circles of three among very many orders")
+	}
+	for _, inv := range found {
 		if len(b.r.Inversions) == maxInversions {
 			b.r.MoreInversions++
 			continue
@@ -183,14 +197,11 @@ func (b *lockReport) add(t *lockTable) {
 		c.count += w.Count
 		c.ticks += w.Ticks
 	}
-	now := t.p.t.rt.clock.Now()
 	for _, w := range t.now {
 		c := of(w.lock, ring.LockWaits)
 		c.now = append(c.now, w)
 		c.count++
-		if now > w.since {
-			c.ticks += now - w.since
-		}
+		c.ticks += t.at - min(w.since, t.at)
 	}
 	for _, n := range t.notSeen {
 		if !slices.Contains(b.r.NotSeen, n) {
@@ -229,7 +240,12 @@ func (t *lockTable) table() *locks.Table {
 	}
 	for _, e := range t.edges {
 		edge := locks.Edge{From: e.From, To: e.To, FromRead: e.Mode&ring.LockModeRead != 0,
-			ToRead: e.Mode>>16&ring.LockModeRead != 0, Gates: e.Gates[:min(int(e.GateCount), ring.LockGates)]}
+			ToRead: e.Mode>>16&ring.LockModeRead != 0}
+		for _, g := range e.Gates {
+			if g != 0 {
+				edge.Gates = append(edge.Gates, g)
+			}
+		}
 		for _, by := range e.Threads {
 			if by.Thread != 0 && int(by.Thread) <= len(table.Threads) {
 				edge.By = append(edge.By, locks.Taker{Thread: int(by.Thread), First: int(by.First), Last: int(by.Last)})
@@ -249,7 +265,10 @@ func (b *lockReport) circle(t *lockTable, table *locks.Table, inv locks.Inversio
 	stacks := make([]*seen, len(inv.Edges))
 	for k, i := range inv.Edges {
 		e := t.edges[i]
-		stacks[k] = t.walk(e.RIP, e.RSP, e.RBP, e.Stack[:min(int(e.Bytes), len(e.Stack))])
+		stacks[k] = t.walk(e.RIP, 0, 0, nil)
+		if kept := t.stacks[e]; kept != nil {
+			stacks[k] = t.walk(e.RIP, kept.RSP, kept.RBP, kept.Stack[:min(int(kept.Bytes), len(kept.Stack))])
+		}
 		for _, lock := range []uint64{e.From, e.To} {
 			if names[lock] == "" {
 				names[lock] = t.look.nameOf(stacks[k], lock)
@@ -330,8 +349,10 @@ func (b *lockReport) waiting(c *contended) locks.Waiting {
 				Stack: c.t.frames(s)})
 		}
 	}
-	if now := clock.Now(); len(c.now) > 0 && now > c.now[0].since && now-c.now[0].since > most {
-		most, w.Waiter, w.Owner = now-c.now[0].since, int(c.now[0].tid), 0
+	for _, n := range c.now {
+		if so := c.t.at - min(n.since, c.t.at); so > most {
+			most, w.Waiter, w.Owner = so, int(n.tid), 0
+		}
 	}
 	w.LongestNs = int64(clock.Duration(most))
 	w.Lock = c.t.named(c.lock, name)
@@ -386,6 +407,17 @@ func (t *lockTable) walk(pc, sp, bp uint64, kept []byte) *seen {
 // frames are the functions of a stack that say where it is.
 func (t *lockTable) frames(s *seen) []string {
 	all := s.thread.Backtrace(t.look.view.Project)
+	if len(all) == 0 || strings.HasPrefix(all[0], "? ") { // nothing names the program's functions: its addresses do
+		all = nil
+		for i := range s.stack.Frames {
+			f := &s.stack.Frames[i]
+			base := filepath.Base(f.Module)
+			if name := cmp.Or(f.Function, base); name != "." && !strings.HasPrefix(base, "libc.") &&
+				!strings.HasPrefix(base, "libpthread") {
+				all = append(all, fmt.Sprintf("%s+%#x", name, f.Offset))
+			}
+		}
+	}
 	return all[:min(len(all), maxLockFrames)]
 }
 

@@ -7,6 +7,7 @@
 #define MIX 0x9E3779B97F4A7C15ull
 
 #define EDGES ((struct strobe_lockedge *)(blob_start + STROBE_LOCK_EDGES_OFF))
+#define STACKS ((struct strobe_lockstack *)(blob_start + STROBE_LOCK_STACKS_OFF))
 #define WAITED ((struct strobe_lockwait *)(blob_start + STROBE_LOCK_WAITS_OFF))
 static inline struct strobe_lockedge *edge_at(u32 i) { return EDGES + i; }
 static inline struct strobe_lockwait *wait_at(u32 i) { return WAITED + i; }
@@ -58,11 +59,11 @@ static u32 copy_stack(u8 *to, u64 at, u32 most) {
 	return most - (u32)safe_copy(to, (const void *)at, most);
 }
 
-static u64 filter(u64 lock) { return lock * MIX >> 48; }
-
-static void knows(u64 lock) {
-	u64 f = filter(lock);
-	__atomic_fetch_or(&LOCKS->filter[f >> 6], 1ull << (f & 63), __ATOMIC_RELAXED);
+// listed puts an edge into the list of one of its locks, for ends.
+static void listed(u64 lock, u32 *next, u32 ref) {
+	u32 *head = &LOCKS->heads[lock * MIX >> 50], was = __atomic_load_n(head, __ATOMIC_RELAXED);
+	do *next = was;
+	while (!__atomic_compare_exchange_n(head, &was, ref, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 }
 
 // made notes that the thread made an edge in its present segment.
@@ -84,45 +85,80 @@ static void made(struct strobe_lockedge *e, struct strobe_header *t) {
 	count(&LOCKS->morethreads);
 }
 
-// edge notes that to is taken at a place while held[i] is held.
+// fill makes an edge what held[i] and the call at hand say.
+static void fill(struct strobe_lockedge *e, struct strobe_header *t, u32 i, u64 to, u32 modes, u64 at, u64 rbp) {
+	struct strobe_heldlocks *l = &t->locks;
+	const struct strobe_held *from = &l->held[i];
+	u32 n = 0;
+	for (u32 k = 0; k < STROBE_LOCK_GATES; k++) e->gates[k] = 0;
+	for (u32 k = 0; k < STROBE_LOCK_THREADS; k++) e->threads[k].thread = 0;
+	for (u32 k = 1; k <= l->count && n < STROBE_LOCK_GATES; k++)
+		if (k != i && l->held[k].lock != to) e->gates[n++] = l->held[k].lock;
+	e->from = from->lock; e->to = to; e->fromplace = from->place; e->mode = modes; e->rip = *(const u64 *)at;
+	u64 lost = 0; // that there is no stack shows
+	if (!e->stack) e->stack = take(&LOCKS->stacks, STROBE_MAX_LOCK_STACKS, &lost);
+	if (e->stack) {
+		struct strobe_lockstack *s = STACKS + (e->stack - 1);
+		s->rsp = at + 8; s->rbp = rbp;
+		s->bytes = copy_stack(s->stack, at, STROBE_LOCK_STACK_KEPT);
+	}
+	made(e, t);
+	__atomic_store_n(&e->ready, 1, __ATOMIC_RELEASE);
+}
+
+static int is_held(const struct strobe_heldlocks *l, u64 lock) {
+	for (u32 k = 1; k <= l->count; k++)
+		if (l->held[k].lock == lock) return 1;
+	return 0;
+}
+
+// guarded reports whether what is held beside held[i] is what an edge has as gates. In the last variant it is made so:
+// what is not held now is no gate.
+static int guarded(struct strobe_lockedge *e, const struct strobe_heldlocks *l, u32 i, u64 to, int last) {
+	u32 have = 0, n = 0;
+	for (u32 k = 0; k < STROBE_LOCK_GATES; k++) {
+		if (!e->gates[k]) continue;
+		if (is_held(l, e->gates[k])) have++;
+		else if (last) e->gates[k] = 0;
+		else return 0;
+	}
+	for (u32 k = 1; k <= l->count; k++) n += k != i && l->held[k].lock != to;
+	return last || have == (n < STROBE_LOCK_GATES ? n : STROBE_LOCK_GATES);
+}
+
+// edge notes that to is taken at a place while held[i] is held. One that has ended is made anew where it was.
 static void edge(struct strobe_header *t, u32 i, u64 to, u32 mode, u64 at, u64 rbp) {
 	struct strobe_heldlocks *l = &t->locks;
 	const struct strobe_held *from = &l->held[i];
-	u64 gates[STROBE_LOCK_GATES], sum = 0;
-	u32 n = 0;
-	for (u32 k = 1; k <= l->count; k++) {
-		if (k == i || l->held[k].lock == to) continue;
-		sum += l->held[k].lock * MIX;
-		if (n < STROBE_LOCK_GATES) gates[n++] = l->held[k].lock;
-	}
-	u32 modes = from->mode | mode << 16;
-	u64 key = mix(mix(mix(mix(0, from->lock), to), modes), sum) | 1;
-	u32 b = (u32)(key >> 50), mine = 0;
+	u32 modes = from->mode | mode << 16, mine = 0, variant = 0;
+	u64 key = mix(mix(mix(0, from->lock), to), modes) | 1;
+	u32 b = (u32)(key >> 47);
 	for (u32 tries = 0; tries < STROBE_LOCK_BUCKETS; tries++, b = (b + 1) % STROBE_LOCK_BUCKETS) {
-		u32 have = __atomic_load_n(&LOCKS->edgeindex[b], __ATOMIC_ACQUIRE);
+		u32 have = __atomic_load_n(&LOCKS->edgeindex[b], __ATOMIC_ACQUIRE), one = 1;
 		if (!have) {
 			if (!mine) {
 				mine = take(&LOCKS->edges, STROBE_MAX_LOCK_EDGES, &LOCKS->edgeslost);
 				if (!mine) return;
-				struct strobe_lockedge *e = edge_at(mine - 1);
-				e->key = key; e->from = from->lock; e->to = to; e->fromplace = from->place; e->mode = modes;
-				e->gatecount = n;
-				for (u32 k = 0; k < n; k++) e->gates[k] = gates[k];
-				e->rip = *(const u64 *)at; e->rsp = at + 8; e->rbp = rbp;
-				e->bytes = copy_stack(e->stack, at, STROBE_LOCK_EDGE_STACK);
-				LOCKS->pairs[mine - 1].from = from->lock;
-				LOCKS->pairs[mine - 1].to = to;
-				knows(from->lock);
-				knows(to);
-				made(e, t);
-				__atomic_store_n(&e->ready, 1, __ATOMIC_RELEASE);
+				edge_at(mine - 1)->key = key;
+				fill(edge_at(mine - 1), t, i, to, modes, at, rbp);
 			}
-			if (__atomic_compare_exchange_n(&LOCKS->edgeindex[b], &have, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			if (__atomic_compare_exchange_n(&LOCKS->edgeindex[b], &have, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+				listed(from->lock, &edge_at(mine - 1)->nextfrom, mine * 2 - 1);
+				listed(to, &edge_at(mine - 1)->nextto, mine * 2);
 				return;
+			}
 		}
 		struct strobe_lockedge *e = edge_at(have - 1);
-		if (e->key != key || e->dead) continue;
-		if (mine) edge_at(mine - 1)->dead = 1;
+		if (e->key != key) continue;
+		if (e->dead) {
+			if (mine || !__atomic_compare_exchange_n(&e->dead, &one, 2, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+			e->ready = 0;
+			fill(e, t, i, to, modes, at, rbp);
+			__atomic_store_n(&e->dead, 0, __ATOMIC_RELEASE);
+			return;
+		}
+		if (!guarded(e, l, i, to, ++variant == STROBE_LOCK_VARIANTS)) continue;
+		if (mine) edge_at(mine - 1)->dead = 2;
 		made(e, t);
 		return;
 	}
@@ -166,8 +202,7 @@ static void taken(struct strobe_header *t, const struct strobe_hook *h, u64 lock
 		u64 hash = chain(l->held[l->count].hash, lock, mode);
 		if (l->seen[hash >> 56] != hash) {
 			forsaken(t, h);
-			u32 again = 0;
-			for (u32 i = 1; i <= l->count; i++) again |= l->held[i].lock == lock;
+			int again = is_held(l, lock);
 			for (u32 i = 1; i <= l->count && !again; i++) edge(t, i, lock, mode, at, rbp);
 			hash = chain(l->held[l->count].hash, lock, mode);
 			if (l->count) l->seen[hash >> 56] = hash;
@@ -183,11 +218,14 @@ static void left(struct strobe_header *t, u64 lock) {
 
 // ends forgets a lock, and what threads remember of it.
 static void ends(u64 lock) {
-	u64 f = filter(lock);
-	if (LIKELY(!(LOCKS->filter[f >> 6] >> (f & 63) & 1))) return;
-	u32 any = 0, n = LOCKS->edges < STROBE_MAX_LOCK_EDGES ? LOCKS->edges : STROBE_MAX_LOCK_EDGES;
-	for (u32 i = 0; i < n; i++)
-		if ((LOCKS->pairs[i].from == lock || LOCKS->pairs[i].to == lock) && !edge_at(i)->dead) any = edge_at(i)->dead = 1;
+	u32 any = 0, ref = __atomic_load_n(&LOCKS->heads[lock * MIX >> 50], __ATOMIC_ACQUIRE);
+	for (u32 n = 0; ref && n < STROBE_MAX_LOCK_EDGES; n++) {
+		struct strobe_lockedge *e = edge_at((ref - 1) / 2);
+		u32 zero = 0;
+		if ((ref & 1 ? e->from : e->to) == lock &&
+			__atomic_compare_exchange_n(&e->dead, &zero, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) any = 1;
+		ref = ref & 1 ? e->nextfrom : e->nextto;
+	}
 	if (!any) return;
 	for (u32 i = 0; i < CONTROL->ringcount && STATES[i] != STROBE_RING_FREE; i++) {
 		struct strobe_header *t = (struct strobe_header *)(blob_start + STROBE_RINGS_OFF +
@@ -235,9 +273,9 @@ static void waited(struct strobe_header *t, const struct strobe_saved *s, u32 ki
 	const struct strobe_held *top = &t->locks.held[t->locks.count];
 	if (kind == STROBE_LOCK_WAITS && t->locks.count && top->lock == lock) place = top->place;
 	u64 key = mix(mix(mix(0, lock), place), kind) | 1;
-	u32 b = (u32)(key >> 50), mine = 0;
+	u32 b = (u32)(key >> 52), mine = 0;
 	struct strobe_lockwait *w = 0;
-	for (u32 tries = 0; tries < STROBE_LOCK_BUCKETS; tries++, b = (b + 1) % STROBE_LOCK_BUCKETS) {
+	for (u32 tries = 0; tries < STROBE_LOCK_WAIT_PLACES; tries++, b = (b + 1) % STROBE_LOCK_WAIT_PLACES) {
 		u32 have = __atomic_load_n(&LOCKS->waitindex[b], __ATOMIC_ACQUIRE);
 		if (!have) {
 			if (!mine) {
@@ -330,3 +368,7 @@ void lock_exit(const u64 *r, u32 id, u64 at) {
 	default: waited(t, s, h->entergprs, at);
 	}
 }
+
+_Static_assert(sizeof(struct strobe_lockedge) == STROBE_LOCK_EDGE_BYTES &&
+	sizeof(struct strobe_lockstack) == STROBE_LOCK_STACK_BYTES &&
+	sizeof(struct strobe_lockwait) == STROBE_LOCK_WAIT_BYTES, "internal/ring/locks.go: sizes");

@@ -11,7 +11,7 @@
 #define STROBE_THREADS_OFF 0x1854000
 #define STROBE_THREAD_SLOTS 0x2000
 #define STROBE_STATES_OFF 0x1874000
-#define STROBE_RINGS_OFF 0x3c90000
+#define STROBE_RINGS_OFF 0x4910000
 #define STROBE_HEADER_BYTES 0xb000
 #define STROBE_RECORD_BYTES 0x18
 #define STROBE_OBJ_BYTES 0x40
@@ -164,16 +164,24 @@
 #define STROBE_LOCKS_OFF 0x2990000
 #define STROBE_MAX_HELD 0x20
 #define STROBE_LOCK_SEEN 0x100
-#define STROBE_MAX_LOCK_EDGES 0x1000
+#define STROBE_MAX_LOCK_EDGES 0x10000
 #define STROBE_MAX_LOCK_WAITS 0x400
 #define STROBE_MAX_LOCK_THREADS 0x2000
 #define STROBE_MAX_LOCK_LINKS 0x4000
-#define STROBE_LOCK_BUCKETS 0x4000
-#define STROBE_LOCK_GATES 0x8
+#define STROBE_LOCK_BUCKETS 0x20000
+#define STROBE_LOCK_GATES 0x6
 #define STROBE_LOCK_THREADS 0x6
-#define STROBE_LOCK_EDGES_OFF 0x2a90000
-#define STROBE_LOCK_WAITS_OFF 0x3a90000
-#define STROBE_LOCK_EDGE_STACK 0xf20
+#define STROBE_LOCK_EDGES_OFF 0x2b90000
+#define STROBE_LOCK_WAITS_OFF 0x4710000
+#define STROBE_LOCK_STACKS_OFF 0x3710000
+#define STROBE_MAX_LOCK_STACKS 0x1000
+#define STROBE_LOCK_STACK_KEPT 0xfe8
+#define STROBE_LOCK_EDGE_BYTES 0xb8
+#define STROBE_LOCK_STACK_BYTES 0x1000
+#define STROBE_LOCK_WAIT_BYTES 0x800
+#define STROBE_LOCK_WAIT_PLACES 0x1000
+#define STROBE_LOCK_HEADS 0x4000
+#define STROBE_LOCK_VARIANTS 0x4
 #define STROBE_LOCK_WAIT_STACK 0x790
 #define STROBE_LOCK_MUTEX 0x0
 #define STROBE_LOCK_UNLOCK 0x1
@@ -687,14 +695,6 @@ _Static_assert(sizeof(struct strobe_proberegs) == 136, "ProbeRegs");
 _Static_assert(offsetof(struct strobe_proberegs, regs) == 0, "ProbeRegs.Regs");
 _Static_assert(offsetof(struct strobe_proberegs, flags) == 128, "ProbeRegs.Flags");
 
-struct strobe_lockpair {
-	uint64_t from;
-	uint64_t to;
-};
-_Static_assert(sizeof(struct strobe_lockpair) == 16, "LockPair");
-_Static_assert(offsetof(struct strobe_lockpair, from) == 0, "LockPair.From");
-_Static_assert(offsetof(struct strobe_lockpair, to) == 8, "LockPair.To");
-
 struct strobe_lockthread {
 	uint64_t fs;
 	uint64_t tsc;
@@ -728,36 +728,38 @@ struct strobe_locks {
 	uint32_t waits;
 	uint32_t threads;
 	uint32_t links;
+	uint32_t stacks;
+	uint32_t pad;
 	uint64_t edgeslost;
 	uint64_t waitslost;
 	uint64_t threadslost;
 	uint64_t linkslost;
 	uint64_t heldlost;
 	uint64_t morethreads;
-	uint32_t edgeindex[16384];
-	uint32_t waitindex[16384];
-	uint64_t filter[1024];
-	struct strobe_lockpair pairs[4096];
+	uint32_t edgeindex[131072];
+	uint32_t waitindex[4096];
+	uint32_t heads[16384];
 	struct strobe_lockthread thread[8192];
 	struct strobe_locklink link[16384];
 };
-_Static_assert(sizeof(struct strobe_locks) == 925760, "Locks");
+_Static_assert(sizeof(struct strobe_locks) == 1327176, "Locks");
 _Static_assert(offsetof(struct strobe_locks, edges) == 0, "Locks.Edges");
 _Static_assert(offsetof(struct strobe_locks, waits) == 4, "Locks.Waits");
 _Static_assert(offsetof(struct strobe_locks, threads) == 8, "Locks.Threads");
 _Static_assert(offsetof(struct strobe_locks, links) == 12, "Locks.Links");
-_Static_assert(offsetof(struct strobe_locks, edgeslost) == 16, "Locks.EdgesLost");
-_Static_assert(offsetof(struct strobe_locks, waitslost) == 24, "Locks.WaitsLost");
-_Static_assert(offsetof(struct strobe_locks, threadslost) == 32, "Locks.ThreadsLost");
-_Static_assert(offsetof(struct strobe_locks, linkslost) == 40, "Locks.LinksLost");
-_Static_assert(offsetof(struct strobe_locks, heldlost) == 48, "Locks.HeldLost");
-_Static_assert(offsetof(struct strobe_locks, morethreads) == 56, "Locks.MoreThreads");
-_Static_assert(offsetof(struct strobe_locks, edgeindex) == 64, "Locks.EdgeIndex");
-_Static_assert(offsetof(struct strobe_locks, waitindex) == 65600, "Locks.WaitIndex");
-_Static_assert(offsetof(struct strobe_locks, filter) == 131136, "Locks.Filter");
-_Static_assert(offsetof(struct strobe_locks, pairs) == 139328, "Locks.Pairs");
-_Static_assert(offsetof(struct strobe_locks, thread) == 204864, "Locks.Thread");
-_Static_assert(offsetof(struct strobe_locks, link) == 401472, "Locks.Link");
+_Static_assert(offsetof(struct strobe_locks, stacks) == 16, "Locks.Stacks");
+_Static_assert(offsetof(struct strobe_locks, pad) == 20, "Locks.Pad");
+_Static_assert(offsetof(struct strobe_locks, edgeslost) == 24, "Locks.EdgesLost");
+_Static_assert(offsetof(struct strobe_locks, waitslost) == 32, "Locks.WaitsLost");
+_Static_assert(offsetof(struct strobe_locks, threadslost) == 40, "Locks.ThreadsLost");
+_Static_assert(offsetof(struct strobe_locks, linkslost) == 48, "Locks.LinksLost");
+_Static_assert(offsetof(struct strobe_locks, heldlost) == 56, "Locks.HeldLost");
+_Static_assert(offsetof(struct strobe_locks, morethreads) == 64, "Locks.MoreThreads");
+_Static_assert(offsetof(struct strobe_locks, edgeindex) == 72, "Locks.EdgeIndex");
+_Static_assert(offsetof(struct strobe_locks, waitindex) == 524360, "Locks.WaitIndex");
+_Static_assert(offsetof(struct strobe_locks, heads) == 540744, "Locks.Heads");
+_Static_assert(offsetof(struct strobe_locks, thread) == 606280, "Locks.Thread");
+_Static_assert(offsetof(struct strobe_locks, link) == 802888, "Locks.Link");
 
 struct strobe_locktaker {
 	uint32_t thread;
@@ -774,38 +776,44 @@ struct strobe_lockedge {
 	uint64_t from;
 	uint64_t to;
 	uint64_t fromplace;
-	uint32_t mode;
-	uint32_t gatecount;
-	uint64_t gates[8];
-	struct strobe_locktaker threads[6];
 	uint64_t rip;
-	uint64_t rsp;
-	uint64_t rbp;
+	uint64_t gates[6];
+	struct strobe_locktaker threads[6];
+	uint32_t mode;
 	uint32_t ready;
 	uint32_t dead;
-	uint32_t bytes;
-	uint32_t pad;
-	uint64_t pad2;
-	uint8_t stack[3872];
+	uint32_t stack;
+	uint32_t nextfrom;
+	uint32_t nextto;
 };
-_Static_assert(sizeof(struct strobe_lockedge) == 4096, "LockEdge");
+_Static_assert(sizeof(struct strobe_lockedge) == 184, "LockEdge");
 _Static_assert(offsetof(struct strobe_lockedge, key) == 0, "LockEdge.Key");
 _Static_assert(offsetof(struct strobe_lockedge, from) == 8, "LockEdge.From");
 _Static_assert(offsetof(struct strobe_lockedge, to) == 16, "LockEdge.To");
 _Static_assert(offsetof(struct strobe_lockedge, fromplace) == 24, "LockEdge.FromPlace");
-_Static_assert(offsetof(struct strobe_lockedge, mode) == 32, "LockEdge.Mode");
-_Static_assert(offsetof(struct strobe_lockedge, gatecount) == 36, "LockEdge.GateCount");
+_Static_assert(offsetof(struct strobe_lockedge, rip) == 32, "LockEdge.RIP");
 _Static_assert(offsetof(struct strobe_lockedge, gates) == 40, "LockEdge.Gates");
-_Static_assert(offsetof(struct strobe_lockedge, threads) == 104, "LockEdge.Threads");
-_Static_assert(offsetof(struct strobe_lockedge, rip) == 176, "LockEdge.RIP");
-_Static_assert(offsetof(struct strobe_lockedge, rsp) == 184, "LockEdge.RSP");
-_Static_assert(offsetof(struct strobe_lockedge, rbp) == 192, "LockEdge.RBP");
-_Static_assert(offsetof(struct strobe_lockedge, ready) == 200, "LockEdge.Ready");
-_Static_assert(offsetof(struct strobe_lockedge, dead) == 204, "LockEdge.Dead");
-_Static_assert(offsetof(struct strobe_lockedge, bytes) == 208, "LockEdge.Bytes");
-_Static_assert(offsetof(struct strobe_lockedge, pad) == 212, "LockEdge.Pad");
-_Static_assert(offsetof(struct strobe_lockedge, pad2) == 216, "LockEdge.Pad2");
-_Static_assert(offsetof(struct strobe_lockedge, stack) == 224, "LockEdge.Stack");
+_Static_assert(offsetof(struct strobe_lockedge, threads) == 88, "LockEdge.Threads");
+_Static_assert(offsetof(struct strobe_lockedge, mode) == 160, "LockEdge.Mode");
+_Static_assert(offsetof(struct strobe_lockedge, ready) == 164, "LockEdge.Ready");
+_Static_assert(offsetof(struct strobe_lockedge, dead) == 168, "LockEdge.Dead");
+_Static_assert(offsetof(struct strobe_lockedge, stack) == 172, "LockEdge.Stack");
+_Static_assert(offsetof(struct strobe_lockedge, nextfrom) == 176, "LockEdge.NextFrom");
+_Static_assert(offsetof(struct strobe_lockedge, nextto) == 180, "LockEdge.NextTo");
+
+struct strobe_lockstack {
+	uint64_t rsp;
+	uint64_t rbp;
+	uint32_t bytes;
+	uint32_t pad;
+	uint8_t stack[4072];
+};
+_Static_assert(sizeof(struct strobe_lockstack) == 4096, "LockStack");
+_Static_assert(offsetof(struct strobe_lockstack, rsp) == 0, "LockStack.RSP");
+_Static_assert(offsetof(struct strobe_lockstack, rbp) == 8, "LockStack.RBP");
+_Static_assert(offsetof(struct strobe_lockstack, bytes) == 16, "LockStack.Bytes");
+_Static_assert(offsetof(struct strobe_lockstack, pad) == 20, "LockStack.Pad");
+_Static_assert(offsetof(struct strobe_lockstack, stack) == 24, "LockStack.Stack");
 
 struct strobe_lockwait {
 	uint64_t key;
