@@ -82,12 +82,12 @@ var mayImport = map[string][]string{
 	// asks as debug_query does, sends by channels
 	"internal/scenario": {"internal/query", "internal/iochan"},
 	// the shape of what threads do
-	"internal/collector": {"internal/waits", "internal/crash"},
+	"internal/collector": {"internal/waits", "internal/locks", "internal/crash"},
 	// names of Go's code; the user's descriptions of types
 	"internal/collector/native": {"internal/wire", "internal/collector", "internal/inspect", "internal/ptrace", "internal/ring",
 		"internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot",
 		"internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate",
-		"internal/goroutine", "internal/natvis", "internal/crash"},
+		"internal/goroutine", "internal/natvis", "internal/crash", "internal/locks"},
 	"internal/agentlink":        {"internal/collector", "internal/crash"},
 	"internal/collector/python": {"internal/collector", "internal/agentlink"},
 	"internal/collector/js":     {"internal/collector", "internal/agentlink", "internal/websocket", "internal/iochan"},
@@ -111,6 +111,7 @@ var mayImport = map[string][]string{
 	"internal/spin":      {"internal/emulate"},
 	"internal/exception": {"internal/emulate", "internal/symbol", "internal/unwind"},
 	"internal/waits":     {},
+	"internal/locks":     {},
 	"internal/goroutine": {"internal/symbol"}, // the type of addresses
 	"internal/symbol":    {},
 	"internal/ring":      {},

@@ -92,6 +92,8 @@ type running struct {
 
 	also string                // a kind of event beside output that is shown
 	show func(*rawEvent) error // how
+
+	report func(context.Context) error // what is shown at the end instead of the calls, while the session is there
 }
 
 func (a *app) run(ctx context.Context, f runFlags, args []string) error {
@@ -220,29 +222,6 @@ func repository(dir string) string {
 	}
 }
 
-// outcome is how a session ended, from debug_session status or stop.
-type outcome struct {
-	Status   string `json:"status"`
-	ExitCode *int   `json:"exitCode"`
-	Signal   string `json:"signal"`
-	Hint     string `json:"hint"`
-}
-
-func (o *outcome) ended() bool {
-	return o.Status != "running" && o.Status != "paused" && o.Status != ""
-}
-
-// code is the exit code that a shell would give.
-func (o *outcome) code() int {
-	switch {
-	case o.Signal != "":
-		return 128 + signalNumber(o.Signal)
-	case o.ExitCode != nil:
-		return *o.ExitCode
-	}
-	return exitError
-}
-
 // follow shows the program's output until it ends, then what it did, and returns its exit code.
 func (r *running) follow(ctx context.Context, f runFlags) error {
 	if f.timeout > 0 {
@@ -255,6 +234,9 @@ func (r *running) follow(ctx context.Context, f runFlags) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
+	if r.report != nil {
+		return r.reported(ctx, end)
+	}
 	if f.retain && !r.stopped {
 		// Keeps what was recorded beyond the daemon's life.
 		if _, err := r.client.call(ctx, "debug_session",
@@ -416,6 +398,11 @@ func (r *running) stop(ctx context.Context, f runFlags) (*outcome, error) {
 
 // end asks the program to end, or lets go of it.
 func (r *running) end(ctx context.Context, ask string, grace time.Duration) (*outcome, error) {
+	if r.report != nil {
+		if err := r.report(context.WithoutCancel(ctx)); err != nil {
+			return nil, err
+		}
+	}
 	r.stopped = true
 	end := &outcome{}
 	req := map[string]any{"action": "stop", "sessionId": r.id, "retain": true, "kill": !r.leave}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/locks"
 	"github.com/strobe-debug/strobe/internal/secret"
 	"github.com/strobe-debug/strobe/internal/value"
 	"github.com/strobe-debug/strobe/internal/waits"
@@ -343,6 +344,13 @@ type ThreadLister interface {
 	Threads(ctx context.Context) (*ThreadReport, error)
 }
 
+// LockReporter is a collector that can tell in which order locks are taken, and who waits for which, while the pattern
+// @locks is traced, and of programs that have ended.
+type LockReporter interface {
+	// Locks fails with VALIDATION_ERROR where that was never traced.
+	Locks(ctx context.Context) (*LockReport, error)
+}
+
 // TaskLister is a collector whose programs run tasks on their threads that say more than these: goroutines.
 type TaskLister interface {
 	// Tasks looks at every task. Errors are those of ThreadLister.
@@ -368,6 +376,7 @@ type (
 	ThreadWait   = waits.Wait
 	Polled       = waits.Polled
 	Deadlock     = waits.Deadlock
+	LockReport   = locks.Report
 )
 
 // Cores opens core files. Safe for concurrent use.

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/locks"
 	"github.com/strobe-debug/strobe/internal/waits"
 )
 
@@ -331,6 +333,14 @@ func (g *Group) Tasks(ctx context.Context) (*TaskReport, error) {
 		return l.Tasks(ctx)
 	}
 	return &TaskReport{}, nil
+}
+
+// Locks implements LockReporter: those of machine code.
+func (g *Group) Locks(ctx context.Context) (*locks.Report, error) {
+	if l, ok := g.Hosted.(LockReporter); ok {
+		return l.Locks(ctx)
+	}
+	return nil, fault.New(fault.Unsupported, "Leave locks out.", "locks of this program are not seen")
 }
 
 // Threads implements ThreadLister: beside what the kernel knows stands what the interpreters say.

@@ -8,8 +8,9 @@ import (
 
 // abiTypes and abiConsts are the table that both sides are made from.
 var abiTypes = []any{Unwind{}, Arena{}, OutFile{}, Control{}, Hook{}, Op{}, Node{}, PointShard{}, Point{}, Loss{},
-	ThreadSlot{}, Hot{}, Spent{}, Saved{}, OtherFile{}, Header{}, Record{}, Output{}, Wrote{}, Socket{}, BlobHeader{},
-	ProbeRegs{}}
+	ThreadSlot{}, Hot{}, Spent{}, Saved{}, OtherFile{}, Held{}, HeldLocks{}, Header{}, Record{}, Output{},
+	Wrote{}, Socket{}, BlobHeader{}, ProbeRegs{}, LockThread{},
+	LockLink{}, Locks{}, LockTaker{}, LockEdge{}, LockStack{}, LockWait{}}
 
 var abiConsts = []struct {
 	name  string
@@ -68,6 +69,19 @@ var abiConsts = []struct {
 	{"TLS_WRITE", TLSWrite}, {"TLS_READ", TLSRead}, {"TLS_WRITE_EX", TLSWriteEx}, {"TLS_READ_EX", TLSReadEx},
 	{"SOCKET_FDS", SocketFDs}, {"FD_UNKNOWN", FDUnknown}, {"FD_SOCKET", FDSocket}, {"FD_OTHER", FDOther},
 	{"MAX_SOCK_ADDR", MaxSockAddr},
+	{"HOOK_LOCK", HookLock}, {"LOCKS_OFF", LocksOff}, {"MAX_HELD", MaxHeld}, {"LOCK_SEEN", LockSeen},
+	{"MAX_LOCK_EDGES", MaxLockEdges}, {"MAX_LOCK_WAITS", MaxLockWaits}, {"MAX_LOCK_THREADS", MaxLockThreads},
+	{"MAX_LOCK_LINKS", MaxLockLinks}, {"LOCK_BUCKETS", LockBuckets}, {"LOCK_GATES", LockGates},
+	{"LOCK_THREADS", LockThreads}, {"LOCK_EDGES_OFF", LockEdgesOff}, {"LOCK_WAITS_OFF", LockWaitsOff},
+	{"LOCK_STACKS_OFF", LockStacksOff}, {"MAX_LOCK_STACKS", MaxLockStacks},
+	{"LOCK_STACK_KEPT", LockStackKept}, {"LOCK_EDGE_BYTES", LockEdgeBytes}, {"LOCK_STACK_BYTES", LockStackBytes},
+	{"LOCK_WAIT_BYTES", LockWaitBytes}, {"LOCK_WAIT_PLACES", LockWaitPlaces}, {"LOCK_HEADS", LockHeads},
+	{"LOCK_VARIANTS", LockVariants}, {"LOCK_WAIT_STACK", LockWaitStack},
+	{"LOCK_MUTEX", LockMutex}, {"LOCK_UNLOCK", LockUnlock}, {"LOCK_TRY", LockTry}, {"LOCK_TRY_READ", LockTryRead},
+	{"LOCK_READ", LockRead}, {"LOCK_WRITE", LockWrite}, {"LOCK_SPIN", LockSpin}, {"LOCK_COND", LockCond},
+	{"LOCK_END", LockEnd}, {"LOCK_CREATE", LockCreate}, {"LOCK_JOIN", LockJoin}, {"LOCK_WAITS", LockWaits},
+	{"LOCK_SLOW", LockSlow}, {"LOCK_PRIVATE", LockPrivate},
+	{"LOCK_MODE_READ", LockModeRead}, {"LOCK_MODE_RW", LockModeRW}, {"LOCK_MODE_SPIN", LockModeSpin},
 }
 
 // CHeader returns the text of agent/ring_abi.h.

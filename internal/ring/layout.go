@@ -12,6 +12,7 @@ package ring
 //	PointsOff     MaxPoints × Point
 //	LossesOff     LossShards × MaxHooks × Loss  what was dropped of each hook
 //	GoOpenOff     GoOpen × uint64            calls of Go functions of which few are recorded: those that are, open
+//	LocksOff      Locks, MaxLockEdges × LockEdge, MaxLockWaits × LockWait (locks.go)
 //	RingsOff      Control.RingCount × (Header page, Control.RingBytes of data)
 //
 // All of it is one sparse memfd; only touched pages exist.
@@ -19,9 +20,9 @@ const (
 	Magic   = 0x65626f727453_0001
 	Version = 1
 
-	CodeBytes   = 0x8000
+	CodeBytes   = 0xc000
 	ControlOff  = CodeBytes
-	HooksOff    = 0x10000
+	HooksOff    = 0x14000
 	MaxHooks    = 1 << 18
 	OpsOff      = HooksOff + MaxHooks*32
 	MaxOps      = 1 << 20
@@ -37,8 +38,9 @@ const (
 	LossShards  = 4
 	GoOpenOff   = LossesOff + LossShards*MaxHooks*16
 	GoOpen      = 1 << 12
-	RingsOff    = GoOpenOff + GoOpen*8
-	HeaderBytes = 24576 + GoStackBytes
+	LocksOff    = (GoOpenOff + GoOpen*8 + 4095) &^ 4095
+	RingsOff    = LockWaitsOff + MaxLockWaits*LockWaitBytes
+	HeaderBytes = 28672 + GoStackBytes
 	// GoStackBytes is the stack at the end of each header on which the agent runs for a function of Go's: a goroutine has
 	// but a few hundred bytes left.
 	GoStackBytes = 16384
@@ -205,6 +207,7 @@ const (
 	HookSetvbuf = 512  // setvbuf and the like: the program decides about its buffers itself
 	HookGo      = 1024 // a function of Go's: its registers are by DWARF number
 	HookBefore  = 2048 // of a probe before a system call: when it begins is noted
+	HookLock    = 4096 // of a function that takes, leaves or waits for a lock: EnterGPRs says which (locks.go)
 	HookUnwind  = 2    // register the arenas' unwind entries with this unwinder first; index in EnterOps
 )
 
@@ -354,6 +357,7 @@ type Header struct {
 	GoStack uint64
 	CallTSC uint64 // (agent) with FlagSocket: when the system call began that the thread makes,
 	CallSP  uint64 // (agent) and its stack pointer then
+	Locks   HeldLocks
 }
 
 // OtherFile is a descriptor, other than 1 and 2, that was none of ours when a thread last wrote to it. Where much is
@@ -447,6 +451,9 @@ type BlobHeader struct {
 	GoEnterVec uint64
 	GoExit     uint64
 	GoExitVec  uint64
+	LockTake   uint64 // of functions that take a mutex, before they do
+	LockLeave  uint64 // of those that leave one
+	LockCall   uint64 // of those that do something else to one
 }
 
 // ProbeRegs is what a probe keeps on the stack of the thread that is at the place.

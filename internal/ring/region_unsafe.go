@@ -154,6 +154,8 @@ func (r *Region) GiveRing(tid uint32, fs uint64) bool {
 		if atomic.CompareAndSwapUint32(r.State(i), RingFree, RingUsed) {
 			ring = i
 			atomic.StoreUint32(&r.Header(i).TID, tid)
+			r.Header(i).Locks.Count, r.Header(i).Locks.Thread = 0, 0
+			r.Header(i).Locks.Held[0].Hash += 1<<32 | 1 // another than the thread's before
 			if c := r.Control(); atomic.LoadUint32(&c.RingHint) < uint32(i+1) {
 				atomic.StoreUint32(&c.RingHint, uint32(i+1))
 			}
@@ -189,4 +191,22 @@ func (r *Region) HasRing(tid uint32) bool {
 		}
 	}
 	return false
+}
+
+// Locks is the head of the tables of locks.
+func (r *Region) Locks() *Locks { return (*Locks)(unsafe.Pointer(&r.mem[LocksOff])) }
+
+// LockEdge is edge i, below MaxLockEdges.
+func (r *Region) LockEdge(i int) *LockEdge {
+	return (*LockEdge)(unsafe.Pointer(&r.mem[LockEdgesOff+i*LockEdgeBytes]))
+}
+
+// LockStack is entry i of the stacks, below MaxLockStacks.
+func (r *Region) LockStack(i int) *LockStack {
+	return (*LockStack)(unsafe.Pointer(&r.mem[LockStacksOff+i*LockStackBytes]))
+}
+
+// LockWait is entry i of what was waited for, below MaxLockWaits.
+func (r *Region) LockWait(i int) *LockWait {
+	return (*LockWait)(unsafe.Pointer(&r.mem[LockWaitsOff+i*LockWaitBytes]))
 }

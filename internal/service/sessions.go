@@ -34,6 +34,7 @@ type SessionParams struct {
 	Base64  string `json:"base64,omitempty" jsonschema:"input: bytes"`
 	EOF     bool   `json:"eof,omitempty" jsonschema:"input: then close stdin"`
 	Threads bool   `json:"threads,omitempty" jsonschema:"status: what threads do, deadlocks"`
+	Locks   bool   `json:"locks,omitempty" jsonschema:"status: lock orders, waits"`
 	Budget
 }
 
@@ -68,8 +69,10 @@ type StatusResult struct {
 	ThreadCount     int                   `json:"threadCount,omitempty"`
 	ThreadsNotShown int                   `json:"threadsNotShown,omitempty"` // for their number
 	Deadlocks       []collector.Deadlock  `json:"deadlocks,omitempty"`
-	Natvis          []string              `json:"natvis,omitempty"`
-	Warnings        []string              `json:"warnings,omitempty"`
+	// when asked for; instead of capabilities
+	Locks    *collector.LockReport `json:"locks,omitempty"`
+	Natvis   []string              `json:"natvis,omitempty"`
+	Warnings []string              `json:"warnings,omitempty"`
 }
 
 // StopResult is the answer of action stop.
@@ -254,7 +257,7 @@ func sessionAction(ctx context.Context, s *Service, p *SessionParams) (any, erro
 		stopped, err := sess.Signal(ctx, p.Signal)
 		return &SignalResult{Success: err == nil, Stopped: stopped}, err
 	}
-	return sessionStatus(ctx, s, p.SessionID, p.Threads)
+	return sessionStatus(ctx, s, p)
 }
 
 // check refuses fields that the action would ignore.
@@ -280,8 +283,8 @@ func (p *SessionParams) check() error {
 	if p.Kill != nil && !*p.Kill && (p.Signal != "" || p.GraceMs != nil) {
 		return invalid("Leave them out, or kill.", "signal and graceMs are for a program that is to end, and kill is false")
 	}
-	if p.Action != "status" && p.Threads {
-		return invalid("Leave it out.", "threads belongs to action status")
+	if p.Action != "status" && (p.Threads || p.Locks) {
+		return invalid("Leave them out.", "threads and locks belong to action status")
 	}
 	if p.Action != "input" && (p.Text != "" || p.Base64 != "" || p.EOF || p.Size != "") {
 		return invalid("Leave them out.", "text, base64, eof and terminalSize belong to action input")
@@ -321,7 +324,8 @@ func (p *SessionParams) input() (string, error) {
 	return string(b), nil
 }
 
-func sessionStatus(ctx context.Context, s *Service, id string, threads bool) (*StatusResult, error) {
+func sessionStatus(ctx context.Context, s *Service, p *SessionParams) (*StatusResult, error) {
+	id := p.SessionID
 	sess, err := s.sessions.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -366,7 +370,12 @@ func sessionStatus(ctx context.Context, s *Service, id string, threads bool) (*S
 	if st.Caps != nil && st.Caps.Runtime != "" {
 		r.Runtime = st.Caps.Runtime
 	}
-	if threads {
+	if p.Locks {
+		if err := addLocks(ctx, sess, r); err != nil {
+			return nil, err
+		}
+	}
+	if p.Threads {
 		return r, addThreads(ctx, sess, r)
 	}
 	return r, nil

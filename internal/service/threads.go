@@ -31,6 +31,20 @@ func addThreads(ctx context.Context, sess *session.Session, r *StatusResult) err
 	return nil
 }
 
+// addLocks puts what is known of the program's locks into a status.
+func addLocks(ctx context.Context, sess *session.Session, r *StatusResult) error {
+	report, began, err := sess.Locks(ctx)
+	if err != nil {
+		return err
+	}
+	if began {
+		r.Warnings = append(r.Warnings, "locks are recorded from now on (@locks): ask again when the program has done more; "+
+			"what threads hold already is not known")
+	}
+	r.Capabilities, r.Locks = nil, report
+	return nil
+}
+
 // addTasks puts tasks in the place of the threads that run them. Threads of theirs that do something else stay.
 func addTasks(ctx context.Context, sess *session.Session, r *StatusResult, report *collector.ThreadReport) error {
 	tasks, err := sess.Tasks(ctx)

@@ -34,6 +34,30 @@ func (s *Session) Threads(ctx context.Context) (*collector.ThreadReport, error) 
 	return lister.Threads(use)
 }
 
+// Locks tells in which order the program takes its locks, and who waits for which. It has them recorded from now on
+// where they were not: then began is true, and there is no report.
+func (s *Session) Locks(ctx context.Context) (report *collector.LockReport, began bool, err error) {
+	_, use, release, err := s.Use(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
+	if s.col == nil {
+		return nil, false, fault.New(fault.ProcessExited, "Launch it again with trace [\"@locks\"].",
+			"the locks of session %s are not kept", s.ID)
+	}
+	l, ok := s.col.(collector.LockReporter)
+	if !ok {
+		return nil, false, fault.New(fault.Unsupported, "Leave locks out.", "locks of a %s program are not seen",
+			s.col.Capabilities().Runtime)
+	}
+	if report, err = l.Locks(use); err != nil && fault.CodeOf(err) == fault.ValidationError && s.Live() {
+		_, err = s.Trace(ctx, TraceChange{Add: []string{"@locks"}})
+		return nil, err == nil, err
+	}
+	return report, false, err
+}
+
 // Tasks are what runs on the program's threads, where that says more than these; nil where it does not.
 func (s *Session) Tasks(ctx context.Context) (*collector.TaskReport, error) {
 	_, use, release, err := s.Use(ctx)

@@ -21,6 +21,7 @@ import (
 //	@exceptions           no function, but exceptions thrown and caught
 //	@coverage             no function's calls, but which of the user's functions run at all
 //	@sockets @sockets:N   no function, but what the program does on the network; N bytes of each message are shown
+//	@locks                no function, but which locks are held in which order, and waited for
 //	@usercode             every function whose source is under the project root
 //	@file:NAME            functions whose source path contains NAME
 //	file:src/**/*.c       a glob on the source path relative to the project root; * stops at /
@@ -61,6 +62,7 @@ const (
 	patternExceptions
 	patternCoverage
 	patternSockets
+	patternLocks
 	patternFile
 	patternFileGlob
 )
@@ -114,6 +116,9 @@ func ParsePattern(s string) (*Pattern, error) {
 	case body == "@coverage" && !p.exclude:
 		p.kind = patternCoverage
 		return p, nil
+	case body == "@locks" && !p.exclude:
+		p.kind = patternLocks
+		return p, nil
 	case (body == "@sockets" || strings.HasPrefix(body, "@sockets:")) && !p.exclude:
 		p.kind = patternSockets
 		if text, some := strings.CutPrefix(body, "@sockets:"); some {
@@ -129,8 +134,8 @@ func ParsePattern(s string) (*Pattern, error) {
 		}
 		return p, nil
 	case strings.HasPrefix(body, "@"):
-		return nil, badPattern(s, at, "unknown %q; there are @usercode, @file:NAME, @exceptions, @coverage and "+
-			"@sockets", clip(body))
+		return nil, badPattern(s, at, "unknown %q; there are @usercode, @file:NAME, @exceptions, @coverage, "+
+			"@sockets and @locks", clip(body))
 	case strings.HasPrefix(body, "file:"):
 		if p.kind, p.arg = patternFileGlob, strings.TrimPrefix(body[len("file:"):], "./"); p.arg == "" {
 			return nil, badPattern(s, at+len("file:"), "file: needs a glob such as src/*.c")
@@ -163,9 +168,13 @@ func (p *Pattern) Coverage() bool { return p.kind == patternCoverage }
 // shown. It matches no function.
 func (p *Pattern) Sockets() (bytes int, ok bool) { return p.bytes, p.kind == patternSockets }
 
+// Locks reports whether the pattern asks for locks. It matches no function.
+func (p *Pattern) Locks() bool { return p.kind == patternLocks }
+
 // Functions reports whether functions can match the pattern.
 func (p *Pattern) Functions() bool {
-	return p.kind != patternExceptions && p.kind != patternCoverage && p.kind != patternSockets
+	return p.kind != patternExceptions && p.kind != patternCoverage && p.kind != patternSockets &&
+		p.kind != patternLocks
 }
 
 // MaxSocketBytes bounds the bytes of @sockets:N.
@@ -186,7 +195,7 @@ func (p *Pattern) Match(f *Function, projectRoot string) bool {
 // Matcher returns Match for one project root: cheaper for many functions.
 func (p *Pattern) Matcher(projectRoot string) func(*Function) bool {
 	switch p.kind {
-	case patternExceptions, patternCoverage, patternSockets:
+	case patternExceptions, patternCoverage, patternSockets, patternLocks:
 		return func(*Function) bool { return false }
 	case patternUserCode:
 		in := project(projectRoot)

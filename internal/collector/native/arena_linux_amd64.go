@@ -47,6 +47,9 @@ const (
 	slotGoExit
 	slotGoExitVec
 	slotLosses // where what was dropped is counted
+	slotLockTake
+	slotLockLeave
+	slotLockCall
 )
 
 func (a *arena) slot(i int) hook.Addr { return hook.Addr(a.lo + uint64(i)*8) }
@@ -154,7 +157,8 @@ func (p *process) initArena(a *arena) error {
 	b := p.blob
 	head := make([]byte, stubOff)
 	for i, off := range []uint64{b.Enter, b.EnterVec, b.EnterOnly, b.Exit, b.ExitVec, b.ExitST0, b.ExitST01, b.ExitTrap,
-		b.Copy, b.Probe, b.ProbeVec, b.GoEnter, b.GoEnterVec, b.GoExit, b.GoExitVec, ring.LossesOff} {
+		b.Copy, b.Probe, b.ProbeVec, b.GoEnter, b.GoEnterVec, b.GoExit, b.GoExitVec, ring.LossesOff, b.LockTake,
+		b.LockLeave, b.LockCall} {
 		binary.LittleEndian.PutUint64(head[i*8:], p.regionAddr+off)
 	}
 	eh := hook.EHFrame(hook.Addr(a.lo), int(a.hi-a.lo))

@@ -390,9 +390,10 @@ func (w *stubWriter) flush() error {
 	return nil
 }
 
-// own makes a hook of Strobe's own: the agent does flags' work at the function's entry and goes on.
+// own makes a hook of Strobe's own: the agent does flags' work at the function's entry and goes on. slot is its entry
+// point.
 func (p *process) own(ctx context.Context, r *remote, m *loaded, code []byte, addr uint64, pad int, flags,
-	index uint32) (*hooked, error) {
+	index uint32, slot int) (*hooked, error) {
 	an := hook.Analyze(code, hook.Addr(addr), pad, hook.Options{})
 	if an.Patch != hook.PatchJump {
 		return nil, fmt.Errorf("cannot be patched: %s", an.Reason)
@@ -407,7 +408,7 @@ func (p *process) own(ctx context.Context, r *remote, m *loaded, code []byte, ad
 	id := uint32(len(*p.hooks.Load()))
 	w := &stubWriter{p: p, a: a, at: a.next}
 	stub, err := w.add(hook.Spec{Kind: hook.EnterOnly, ID: id, Code: code, Analysis: &an,
-		EnterSlot: a.slot(slotEnterOnly)})
+		EnterSlot: a.slot(slot)})
 	if err != nil {
 		return nil, err
 	}

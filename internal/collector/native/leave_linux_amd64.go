@@ -105,7 +105,7 @@ func (p *process) inventFunction(ctx context.Context, m *loaded) (*site, error) 
 		return nil, err
 	}
 	a.next += uint64(len(code))
-	h, err := p.own(ctx, nil, m, code, at, 13, ring.HookLeave, 0)
+	h, err := p.own(ctx, nil, m, code, at, 13, ring.HookLeave, 0, slotEnterOnly)
 	if err != nil {
 		return nil, err
 	}

@@ -304,7 +304,7 @@ func (p *process) ownHook(ctx context.Context, m *loaded, name string, flags, in
 	}
 	p.know(uint64(a) + m.bias)
 	code, pad := ownCode(m.mod, a, size)
-	h, err := p.own(ctx, nil, m, code, uint64(a)+m.bias, pad, flags, index)
+	h, err := p.own(ctx, nil, m, code, uint64(a)+m.bias, pad, flags, index, slotEnterOnly)
 	if err != nil {
 		p.t.log.Warn("hook "+name, "pid", p.pid, "module", m.path, "err", err)
 		return nil

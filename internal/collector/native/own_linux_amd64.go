@@ -35,7 +35,8 @@ func (p *process) ownMissing(unwinders bool) []*site {
 			continue
 		}
 		if h.own.flags == ring.HookSync || h.own.flags != ring.HookLeave && h.own.flags != hookOnce &&
-			h.own.flags != hookException && h.own.flags != hookSockets && !h.own.ofWrites() && unwinders {
+			h.own.flags != hookException && h.own.flags != hookSockets &&
+			h.own.flags != hookLocks && !h.own.ofWrites() && unwinders {
 			add = append(add, h.sites...)
 		}
 	}
@@ -50,7 +51,7 @@ func (p *process) retireOwn(ctx context.Context, loads, unwinders bool) error {
 	for _, h := range *p.hooks.Load() {
 		switch {
 		case h == nil || h.own == nil || !h.active() || h.own.flags == ring.HookLeave || h.own.flags == hookException ||
-			h.own.flags == hookSockets || h.own.ofWrites():
+			h.own.flags == hookSockets || h.own.flags == hookLocks || h.own.ofWrites():
 		case h.own.flags == ring.HookSync:
 			if !loads {
 				remove = append(remove, h.sites...)
@@ -322,7 +323,7 @@ func (p *process) registerFrames(ctx context.Context) (stub uint64, ok bool) {
 			return 0, false
 		}
 		code, pad := ownCode(m.mod, a, size)
-		h, err := p.own(ctx, nil, m, code, p.loader.brk, pad, ring.HookUnwind, 0)
+		h, err := p.own(ctx, nil, m, code, p.loader.brk, pad, ring.HookUnwind, 0, slotEnterOnly)
 		if err != nil {
 			return 0, false
 		}

@@ -186,7 +186,8 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 		}
 	}
 	sockets := watching && t.socketsAsked()
-	functions := len(want) > 0 || output || sockets // whose stubs have frames
+	locks := watching && t.locksWanted()
+	functions := len(want) > 0 || output || sockets || locks // whose stubs have frames
 	if watching || output {
 		if err := p.prepareHooks(ctx, p.modules, functions); err != nil {
 			return err
@@ -204,6 +205,11 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 	}
 	if sockets {
 		if err := p.recordSockets(ctx); err != nil {
+			return err
+		}
+	}
+	if locks {
+		if err := p.recordLocks(ctx); err != nil {
 			return err
 		}
 	}
@@ -238,6 +244,9 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 		err = p.retireSockets(ctx, sockets)
 	}
 	if err == nil {
+		err = p.retireLocks(ctx, locks)
+	}
+	if err == nil {
 		err = p.retireOutput(ctx, output || writes)
 	}
 	if err == nil {
@@ -248,7 +257,7 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 
 // wantsAny reports whether the patterns select anything in a process. probeMu is held.
 func (t *target) wantsAny(p *process) bool {
-	if len(t.points) > 0 || t.socketsAsked() {
+	if len(t.points) > 0 || t.socketsAsked() || t.locksWanted() {
 		return true
 	}
 	for _, m := range p.modules {

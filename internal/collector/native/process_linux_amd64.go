@@ -71,6 +71,7 @@ type process struct {
 	nextOp   uint32
 	walks    int             // programs of the session's that are installed
 	unwindID map[uint64]bool // unwinder entry points hooked
+	noLocks  []string        // what @locks does not see, and why; under mu
 	scans    atomic.Int64    // how often modules changed
 	snap     *heritage       // of these, as the next forked child gets them; nil when they changed
 	borrowed bool            // they are snap's, not to be written

@@ -154,6 +154,7 @@ func (d *drainer) finish(p *process) {
 		h.goOff()
 	}
 	p.keepCounts()
+	t.keepLocks(p)
 	t.mu.Lock()
 	t.procs = slices.DeleteFunc(t.procs, func(q *process) bool { return q == p })
 	t.mu.Unlock()

@@ -95,8 +95,10 @@ type target struct {
 	// numbers of the functions of @coverage; guarded by probeMu
 	covered map[*symbol.Module]map[symbol.Addr]int
 
-	socketBytes atomic.Int64 // of @sockets:N
-	socketIDs   socketIDs    // the drain goroutine's
+	socketBytes    atomic.Int64 // of @sockets:N
+	lockTables     []*lockTable // of processes that have ended; under mu
+	lockTablesLost int
+	socketIDs      socketIDs // the drain goroutine's
 
 	leaving   atomic.Bool // Stop(kill=false) has begun
 	released  atomic.Bool // Stop(kill=false): nothing is traced any more

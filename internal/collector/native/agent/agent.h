@@ -38,11 +38,13 @@ _Static_assert(STROBE_ALLOW_BYTES == 1 << 14 && STROBE_LEAST_BYTES == 1 << 6 && 
 AT(hook, sample, 24); AT(hook, hot, 28); AT(hot, calls, 0); AT(hot, next, 8);
 _Static_assert(offsetof(struct strobe_header, hot) == 192 && sizeof(struct strobe_hot) == 32, "entry.S: header.hot");
 AT(header, head, 0); AT(header, cachedtail, 8); AT(header, lost, 16);
+AT(header, locks, 23272); AT(heldlocks, count, 0); AT(heldlocks, held, 32); AT(heldlocks, seen, 1088);
+AT(held, hash, 8); AT(held, place, 16); AT(held, mode, 24);
 AT(proberegs, regs, 0); AT(proberegs, flags, 128);
 AT(record, tsc, 0); AT(record, hook, 8); AT(record, size8, 12); AT(record, kind, 14); AT(record, sp, 16);
 _Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threadslot) == 16 &&
 	sizeof(struct strobe_hook) == 32 &&
-	STROBE_THREAD_SLOTS == 1 << 13, "entry.S: sizes");
+	STROBE_THREAD_SLOTS == 1 << 13 && sizeof(struct strobe_held) == 32 && STROBE_LOCK_SEEN == 256, "entry.S: sizes");
 
 #define CONTROL ((struct strobe_control *)(blob_start + STROBE_CONTROL_OFF))
 #define HOOKS ((struct strobe_hook *)(blob_start + STROBE_HOOKS_OFF))
@@ -118,3 +120,10 @@ int condition(struct strobe_header *t, const u64 *r, u32 pc, u64 *bad);
 // already; its payload has room for max bytes. It returns where the record ends, with the flag that says whether
 // something had no room.
 u64 with_ops(struct strobe_header *t, const u64 *r, const u8 *vec, struct strobe_record *rec, u64 *p, u32 ops, u32 max);
+
+// What locks.c does where a function that takes, leaves or waits for a lock is entered and left. at is where its return
+// address lies; r are the registers as entry.S saves them. lock_enter returns 1 where the exit does not matter.
+u32 lock_enter(const u64 *r, u32 id, u64 at, u64 rbp);
+void lock_exit(const u64 *r, u32 id, u64 at);
+// lock_thread begins with a thread that holds nothing.
+void lock_thread(struct strobe_header *t);

@@ -19,6 +19,7 @@ blob_start:
 	.quad code_lo - blob_start, stop_trap - blob_start
 	.quad fast_lo - blob_start, fast_hi - blob_start, fast_fix - blob_start
 	.quad go_enter - blob_start, go_enter_vec - blob_start, go_exit - blob_start, go_exit_vec - blob_start
+	.quad lock_take - blob_start, lock_leave - blob_start, lock_call - blob_start
 
 	.text
 	.globl critical_lo
@@ -374,6 +375,7 @@ stop_trap:
 	ret
 
 #include "go.S"
+#include "locks.S"
 #include "safe.S"
 
 	.text

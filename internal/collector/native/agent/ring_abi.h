@@ -3,16 +3,16 @@
 
 #define STROBE_MAGIC 0x65626f7274530001
 #define STROBE_VERSION 0x1
-#define STROBE_CODE_BYTES 0x8000
-#define STROBE_CONTROL_OFF 0x8000
-#define STROBE_HOOKS_OFF 0x10000
+#define STROBE_CODE_BYTES 0xc000
+#define STROBE_CONTROL_OFF 0xc000
+#define STROBE_HOOKS_OFF 0x14000
 #define STROBE_MAX_HOOKS 0x40000
-#define STROBE_OPS_OFF 0x810000
-#define STROBE_THREADS_OFF 0x1850000
+#define STROBE_OPS_OFF 0x814000
+#define STROBE_THREADS_OFF 0x1854000
 #define STROBE_THREAD_SLOTS 0x2000
-#define STROBE_STATES_OFF 0x1870000
-#define STROBE_RINGS_OFF 0x298c000
-#define STROBE_HEADER_BYTES 0xa000
+#define STROBE_STATES_OFF 0x1874000
+#define STROBE_RINGS_OFF 0x4910000
+#define STROBE_HEADER_BYTES 0xb000
 #define STROBE_RECORD_BYTES 0x18
 #define STROBE_OBJ_BYTES 0x40
 #define STROBE_MAX_UNWIND 0x8
@@ -99,13 +99,13 @@
 #define STROBE_ALU_SLT 0x10
 #define STROBE_ALU_ULE 0x11
 #define STROBE_ALU_SLE 0x12
-#define STROBE_WALKS_OFF 0x1810000
+#define STROBE_WALKS_OFF 0x1814000
 #define STROBE_MAX_WALKS 0x10000
 #define STROBE_MAX_OPS 0x100000
 #define STROBE_MAX_NODES 0x3e8
 #define STROBE_MAX_STEPS 0x4e20
 #define STROBE_NODE_BYTES 0x10
-#define STROBE_POINTS_OFF 0x1874000
+#define STROBE_POINTS_OFF 0x1878000
 #define STROBE_MAX_POINTS 0x400
 #define STROBE_POINT_SHARDS 0x10
 #define STROBE_REC_POINT 0x5
@@ -124,7 +124,7 @@
 #define STROBE_HOOK_SECCOMP 0x100
 #define STROBE_HOOK_SETVBUF 0x200
 #define STROBE_OTHER_FILES 0x20
-#define STROBE_LOSSES_OFF 0x1984000
+#define STROBE_LOSSES_OFF 0x1988000
 #define STROBE_LOSS_SHARDS 0x4
 #define STROBE_SPENTS 0x400
 #define STROBE_PAGE_SLOTS 0x200
@@ -145,7 +145,7 @@
 #define STROBE_HOOK_GO 0x400
 #define STROBE_GO_DEPTH_BITS 0x1c
 #define STROBE_GO_REGS 0x9
-#define STROBE_GO_OPEN_OFF 0x2984000
+#define STROBE_GO_OPEN_OFF 0x2988000
 #define STROBE_GO_OPEN 0x1000
 #define STROBE_WRITE_NONE 0xff
 #define STROBE_REC_SOCKET 0x9
@@ -160,6 +160,46 @@
 #define STROBE_FD_SOCKET 0x1
 #define STROBE_FD_OTHER 0x2
 #define STROBE_MAX_SOCK_ADDR 0x70
+#define STROBE_HOOK_LOCK 0x1000
+#define STROBE_LOCKS_OFF 0x2990000
+#define STROBE_MAX_HELD 0x20
+#define STROBE_LOCK_SEEN 0x100
+#define STROBE_MAX_LOCK_EDGES 0x10000
+#define STROBE_MAX_LOCK_WAITS 0x400
+#define STROBE_MAX_LOCK_THREADS 0x2000
+#define STROBE_MAX_LOCK_LINKS 0x4000
+#define STROBE_LOCK_BUCKETS 0x20000
+#define STROBE_LOCK_GATES 0x6
+#define STROBE_LOCK_THREADS 0x6
+#define STROBE_LOCK_EDGES_OFF 0x2b90000
+#define STROBE_LOCK_WAITS_OFF 0x4710000
+#define STROBE_LOCK_STACKS_OFF 0x3710000
+#define STROBE_MAX_LOCK_STACKS 0x1000
+#define STROBE_LOCK_STACK_KEPT 0xfe8
+#define STROBE_LOCK_EDGE_BYTES 0xb8
+#define STROBE_LOCK_STACK_BYTES 0x1000
+#define STROBE_LOCK_WAIT_BYTES 0x800
+#define STROBE_LOCK_WAIT_PLACES 0x1000
+#define STROBE_LOCK_HEADS 0x4000
+#define STROBE_LOCK_VARIANTS 0x4
+#define STROBE_LOCK_WAIT_STACK 0x790
+#define STROBE_LOCK_MUTEX 0x0
+#define STROBE_LOCK_UNLOCK 0x1
+#define STROBE_LOCK_TRY 0x2
+#define STROBE_LOCK_TRY_READ 0x3
+#define STROBE_LOCK_READ 0x4
+#define STROBE_LOCK_WRITE 0x5
+#define STROBE_LOCK_SPIN 0x6
+#define STROBE_LOCK_COND 0x7
+#define STROBE_LOCK_END 0x8
+#define STROBE_LOCK_CREATE 0x9
+#define STROBE_LOCK_JOIN 0xa
+#define STROBE_LOCK_WAITS 0xb
+#define STROBE_LOCK_SLOW 0xc
+#define STROBE_LOCK_PRIVATE 0xd
+#define STROBE_LOCK_MODE_READ 0x1
+#define STROBE_LOCK_MODE_RW 0x2
+#define STROBE_LOCK_MODE_SPIN 0x4
 
 #ifndef __ASSEMBLER__
 #include <stddef.h>
@@ -417,6 +457,40 @@ _Static_assert(offsetof(struct strobe_otherfile, fd) == 0, "OtherFile.FD");
 _Static_assert(offsetof(struct strobe_otherfile, count) == 4, "OtherFile.Count");
 _Static_assert(offsetof(struct strobe_otherfile, until) == 8, "OtherFile.Until");
 
+struct strobe_held {
+	uint64_t lock;
+	uint64_t hash;
+	uint64_t place;
+	uint32_t mode;
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct strobe_held) == 32, "Held");
+_Static_assert(offsetof(struct strobe_held, lock) == 0, "Held.Lock");
+_Static_assert(offsetof(struct strobe_held, hash) == 8, "Held.Hash");
+_Static_assert(offsetof(struct strobe_held, place) == 16, "Held.Place");
+_Static_assert(offsetof(struct strobe_held, mode) == 24, "Held.Mode");
+_Static_assert(offsetof(struct strobe_held, pad) == 28, "Held.Pad");
+
+struct strobe_heldlocks {
+	uint32_t count;
+	uint32_t thread;
+	uint32_t segment;
+	uint32_t pad;
+	uint64_t waiton;
+	uint64_t waittsc;
+	struct strobe_held held[33];
+	uint64_t seen[256];
+};
+_Static_assert(sizeof(struct strobe_heldlocks) == 3136, "HeldLocks");
+_Static_assert(offsetof(struct strobe_heldlocks, count) == 0, "HeldLocks.Count");
+_Static_assert(offsetof(struct strobe_heldlocks, thread) == 4, "HeldLocks.Thread");
+_Static_assert(offsetof(struct strobe_heldlocks, segment) == 8, "HeldLocks.Segment");
+_Static_assert(offsetof(struct strobe_heldlocks, pad) == 12, "HeldLocks.Pad");
+_Static_assert(offsetof(struct strobe_heldlocks, waiton) == 16, "HeldLocks.WaitOn");
+_Static_assert(offsetof(struct strobe_heldlocks, waittsc) == 24, "HeldLocks.WaitTSC");
+_Static_assert(offsetof(struct strobe_heldlocks, held) == 32, "HeldLocks.Held");
+_Static_assert(offsetof(struct strobe_heldlocks, seen) == 1088, "HeldLocks.Seen");
+
 struct strobe_header {
 	uint64_t head;
 	uint64_t cachedtail;
@@ -446,8 +520,9 @@ struct strobe_header {
 	uint64_t gostack;
 	uint64_t calltsc;
 	uint64_t callsp;
+	struct strobe_heldlocks locks;
 };
-_Static_assert(sizeof(struct strobe_header) == 23272, "Header");
+_Static_assert(sizeof(struct strobe_header) == 26408, "Header");
 _Static_assert(offsetof(struct strobe_header, head) == 0, "Header.Head");
 _Static_assert(offsetof(struct strobe_header, cachedtail) == 8, "Header.CachedTail");
 _Static_assert(offsetof(struct strobe_header, lost) == 16, "Header.Lost");
@@ -476,6 +551,7 @@ _Static_assert(offsetof(struct strobe_header, seen) == 19152, "Header.Seen");
 _Static_assert(offsetof(struct strobe_header, gostack) == 23248, "Header.GoStack");
 _Static_assert(offsetof(struct strobe_header, calltsc) == 23256, "Header.CallTSC");
 _Static_assert(offsetof(struct strobe_header, callsp) == 23264, "Header.CallSP");
+_Static_assert(offsetof(struct strobe_header, locks) == 23272, "Header.Locks");
 
 struct strobe_record {
 	uint64_t tsc;
@@ -572,8 +648,11 @@ struct strobe_blobheader {
 	uint64_t goentervec;
 	uint64_t goexit;
 	uint64_t goexitvec;
+	uint64_t locktake;
+	uint64_t lockleave;
+	uint64_t lockcall;
 };
-_Static_assert(sizeof(struct strobe_blobheader) == 240, "BlobHeader");
+_Static_assert(sizeof(struct strobe_blobheader) == 264, "BlobHeader");
 _Static_assert(offsetof(struct strobe_blobheader, magic) == 0, "BlobHeader.Magic");
 _Static_assert(offsetof(struct strobe_blobheader, enter) == 8, "BlobHeader.Enter");
 _Static_assert(offsetof(struct strobe_blobheader, entervec) == 16, "BlobHeader.EnterVec");
@@ -604,6 +683,9 @@ _Static_assert(offsetof(struct strobe_blobheader, goenter) == 208, "BlobHeader.G
 _Static_assert(offsetof(struct strobe_blobheader, goentervec) == 216, "BlobHeader.GoEnterVec");
 _Static_assert(offsetof(struct strobe_blobheader, goexit) == 224, "BlobHeader.GoExit");
 _Static_assert(offsetof(struct strobe_blobheader, goexitvec) == 232, "BlobHeader.GoExitVec");
+_Static_assert(offsetof(struct strobe_blobheader, locktake) == 240, "BlobHeader.LockTake");
+_Static_assert(offsetof(struct strobe_blobheader, lockleave) == 248, "BlobHeader.LockLeave");
+_Static_assert(offsetof(struct strobe_blobheader, lockcall) == 256, "BlobHeader.LockCall");
 
 struct strobe_proberegs {
 	uint64_t regs[16];
@@ -612,4 +694,164 @@ struct strobe_proberegs {
 _Static_assert(sizeof(struct strobe_proberegs) == 136, "ProbeRegs");
 _Static_assert(offsetof(struct strobe_proberegs, regs) == 0, "ProbeRegs.Regs");
 _Static_assert(offsetof(struct strobe_proberegs, flags) == 128, "ProbeRegs.Flags");
+
+struct strobe_lockthread {
+	uint64_t fs;
+	uint64_t tsc;
+	uint32_t tid;
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct strobe_lockthread) == 24, "LockThread");
+_Static_assert(offsetof(struct strobe_lockthread, fs) == 0, "LockThread.FS");
+_Static_assert(offsetof(struct strobe_lockthread, tsc) == 8, "LockThread.TSC");
+_Static_assert(offsetof(struct strobe_lockthread, tid) == 16, "LockThread.TID");
+_Static_assert(offsetof(struct strobe_lockthread, pad) == 20, "LockThread.Pad");
+
+struct strobe_locklink {
+	uint64_t fs;
+	uint64_t tsc;
+	uint32_t thread;
+	uint32_t segment;
+	uint32_t join;
+	uint32_t ready;
+};
+_Static_assert(sizeof(struct strobe_locklink) == 32, "LockLink");
+_Static_assert(offsetof(struct strobe_locklink, fs) == 0, "LockLink.FS");
+_Static_assert(offsetof(struct strobe_locklink, tsc) == 8, "LockLink.TSC");
+_Static_assert(offsetof(struct strobe_locklink, thread) == 16, "LockLink.Thread");
+_Static_assert(offsetof(struct strobe_locklink, segment) == 20, "LockLink.Segment");
+_Static_assert(offsetof(struct strobe_locklink, join) == 24, "LockLink.Join");
+_Static_assert(offsetof(struct strobe_locklink, ready) == 28, "LockLink.Ready");
+
+struct strobe_locks {
+	uint32_t edges;
+	uint32_t waits;
+	uint32_t threads;
+	uint32_t links;
+	uint32_t stacks;
+	uint32_t pad;
+	uint64_t edgeslost;
+	uint64_t waitslost;
+	uint64_t threadslost;
+	uint64_t linkslost;
+	uint64_t heldlost;
+	uint64_t morethreads;
+	uint32_t edgeindex[131072];
+	uint32_t waitindex[4096];
+	uint32_t heads[16384];
+	struct strobe_lockthread thread[8192];
+	struct strobe_locklink link[16384];
+};
+_Static_assert(sizeof(struct strobe_locks) == 1327176, "Locks");
+_Static_assert(offsetof(struct strobe_locks, edges) == 0, "Locks.Edges");
+_Static_assert(offsetof(struct strobe_locks, waits) == 4, "Locks.Waits");
+_Static_assert(offsetof(struct strobe_locks, threads) == 8, "Locks.Threads");
+_Static_assert(offsetof(struct strobe_locks, links) == 12, "Locks.Links");
+_Static_assert(offsetof(struct strobe_locks, stacks) == 16, "Locks.Stacks");
+_Static_assert(offsetof(struct strobe_locks, pad) == 20, "Locks.Pad");
+_Static_assert(offsetof(struct strobe_locks, edgeslost) == 24, "Locks.EdgesLost");
+_Static_assert(offsetof(struct strobe_locks, waitslost) == 32, "Locks.WaitsLost");
+_Static_assert(offsetof(struct strobe_locks, threadslost) == 40, "Locks.ThreadsLost");
+_Static_assert(offsetof(struct strobe_locks, linkslost) == 48, "Locks.LinksLost");
+_Static_assert(offsetof(struct strobe_locks, heldlost) == 56, "Locks.HeldLost");
+_Static_assert(offsetof(struct strobe_locks, morethreads) == 64, "Locks.MoreThreads");
+_Static_assert(offsetof(struct strobe_locks, edgeindex) == 72, "Locks.EdgeIndex");
+_Static_assert(offsetof(struct strobe_locks, waitindex) == 524360, "Locks.WaitIndex");
+_Static_assert(offsetof(struct strobe_locks, heads) == 540744, "Locks.Heads");
+_Static_assert(offsetof(struct strobe_locks, thread) == 606280, "Locks.Thread");
+_Static_assert(offsetof(struct strobe_locks, link) == 802888, "Locks.Link");
+
+struct strobe_locktaker {
+	uint32_t thread;
+	uint32_t first;
+	uint32_t last;
+};
+_Static_assert(sizeof(struct strobe_locktaker) == 12, "LockTaker");
+_Static_assert(offsetof(struct strobe_locktaker, thread) == 0, "LockTaker.Thread");
+_Static_assert(offsetof(struct strobe_locktaker, first) == 4, "LockTaker.First");
+_Static_assert(offsetof(struct strobe_locktaker, last) == 8, "LockTaker.Last");
+
+struct strobe_lockedge {
+	uint64_t key;
+	uint64_t from;
+	uint64_t to;
+	uint64_t fromplace;
+	uint64_t rip;
+	uint64_t gates[6];
+	struct strobe_locktaker threads[6];
+	uint32_t mode;
+	uint32_t ready;
+	uint32_t dead;
+	uint32_t stack;
+	uint32_t nextfrom;
+	uint32_t nextto;
+};
+_Static_assert(sizeof(struct strobe_lockedge) == 184, "LockEdge");
+_Static_assert(offsetof(struct strobe_lockedge, key) == 0, "LockEdge.Key");
+_Static_assert(offsetof(struct strobe_lockedge, from) == 8, "LockEdge.From");
+_Static_assert(offsetof(struct strobe_lockedge, to) == 16, "LockEdge.To");
+_Static_assert(offsetof(struct strobe_lockedge, fromplace) == 24, "LockEdge.FromPlace");
+_Static_assert(offsetof(struct strobe_lockedge, rip) == 32, "LockEdge.RIP");
+_Static_assert(offsetof(struct strobe_lockedge, gates) == 40, "LockEdge.Gates");
+_Static_assert(offsetof(struct strobe_lockedge, threads) == 88, "LockEdge.Threads");
+_Static_assert(offsetof(struct strobe_lockedge, mode) == 160, "LockEdge.Mode");
+_Static_assert(offsetof(struct strobe_lockedge, ready) == 164, "LockEdge.Ready");
+_Static_assert(offsetof(struct strobe_lockedge, dead) == 168, "LockEdge.Dead");
+_Static_assert(offsetof(struct strobe_lockedge, stack) == 172, "LockEdge.Stack");
+_Static_assert(offsetof(struct strobe_lockedge, nextfrom) == 176, "LockEdge.NextFrom");
+_Static_assert(offsetof(struct strobe_lockedge, nextto) == 180, "LockEdge.NextTo");
+
+struct strobe_lockstack {
+	uint64_t rsp;
+	uint64_t rbp;
+	uint32_t bytes;
+	uint32_t pad;
+	uint8_t stack[4072];
+};
+_Static_assert(sizeof(struct strobe_lockstack) == 4096, "LockStack");
+_Static_assert(offsetof(struct strobe_lockstack, rsp) == 0, "LockStack.RSP");
+_Static_assert(offsetof(struct strobe_lockstack, rbp) == 8, "LockStack.RBP");
+_Static_assert(offsetof(struct strobe_lockstack, bytes) == 16, "LockStack.Bytes");
+_Static_assert(offsetof(struct strobe_lockstack, pad) == 20, "LockStack.Pad");
+_Static_assert(offsetof(struct strobe_lockstack, stack) == 24, "LockStack.Stack");
+
+struct strobe_lockwait {
+	uint64_t key;
+	uint64_t lock;
+	uint64_t place;
+	uint64_t count;
+	uint64_t ticks;
+	uint64_t most;
+	uint32_t tid;
+	uint32_t owner;
+	uint32_t kind;
+	uint32_t ready;
+	uint64_t rip;
+	uint64_t rsp;
+	uint64_t rbp;
+	uint32_t bytes;
+	uint32_t dead;
+	uint64_t first;
+	uint64_t last;
+	uint8_t stack[1936];
+};
+_Static_assert(sizeof(struct strobe_lockwait) == 2048, "LockWait");
+_Static_assert(offsetof(struct strobe_lockwait, key) == 0, "LockWait.Key");
+_Static_assert(offsetof(struct strobe_lockwait, lock) == 8, "LockWait.Lock");
+_Static_assert(offsetof(struct strobe_lockwait, place) == 16, "LockWait.Place");
+_Static_assert(offsetof(struct strobe_lockwait, count) == 24, "LockWait.Count");
+_Static_assert(offsetof(struct strobe_lockwait, ticks) == 32, "LockWait.Ticks");
+_Static_assert(offsetof(struct strobe_lockwait, most) == 40, "LockWait.Most");
+_Static_assert(offsetof(struct strobe_lockwait, tid) == 48, "LockWait.TID");
+_Static_assert(offsetof(struct strobe_lockwait, owner) == 52, "LockWait.Owner");
+_Static_assert(offsetof(struct strobe_lockwait, kind) == 56, "LockWait.Kind");
+_Static_assert(offsetof(struct strobe_lockwait, ready) == 60, "LockWait.Ready");
+_Static_assert(offsetof(struct strobe_lockwait, rip) == 64, "LockWait.RIP");
+_Static_assert(offsetof(struct strobe_lockwait, rsp) == 72, "LockWait.RSP");
+_Static_assert(offsetof(struct strobe_lockwait, rbp) == 80, "LockWait.RBP");
+_Static_assert(offsetof(struct strobe_lockwait, bytes) == 88, "LockWait.Bytes");
+_Static_assert(offsetof(struct strobe_lockwait, dead) == 92, "LockWait.Dead");
+_Static_assert(offsetof(struct strobe_lockwait, first) == 96, "LockWait.First");
+_Static_assert(offsetof(struct strobe_lockwait, last) == 104, "LockWait.Last");
+_Static_assert(offsetof(struct strobe_lockwait, stack) == 112, "LockWait.Stack");
 #endif
