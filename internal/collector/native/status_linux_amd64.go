@@ -80,6 +80,9 @@ func (t *target) updateStatus() {
 			if s.Probes[k].Matched = s.Probes[k].Hooked; s.Probes[k].Hooked == 0 {
 				s.Probes[k].Warning = "@sockets: no system call of the program or of a C library of its can have a probe behind it"
 			}
+		} else if seen := goPattern(t.probes[k].pat); seen != 0 {
+			s.Probes[k].Hooked, s.Probes[k].Warning = t.countGoEvents(seen)
+			s.Probes[k].Matched = s.Probes[k].Hooked
 		} else if s.Probes[k].Matched > 0 {
 			continue
 		} else if explained++; explained <= maxExplained {
