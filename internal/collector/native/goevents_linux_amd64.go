@@ -192,7 +192,7 @@ func goProgram(words []goWord) (ops []ring.Op) {
 
 // goSides says which ends of a function are hooked.
 func (fn *function) goSides() (enter, leave bool) {
-	if e := goEventOf(fn.sym.Name); e != nil && fn.want.golang&goAside != 0 {
+	if e := fn.golang.event; e != nil && fn.want.golang&goAside != 0 {
 		return e.enter, e.leave
 	}
 	return true, true

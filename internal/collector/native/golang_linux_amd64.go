@@ -45,6 +45,7 @@ func goImageOf(mod *symbol.Module) *goImage {
 type goFunction struct {
 	analysis hook.GoAnalysis
 	goid     uint32
+	event    *goEvent // nil: its calls are no more than that
 }
 
 // compileGo decides how a function of Go's is hooked. pad is how many bytes behind it nothing uses.
@@ -82,8 +83,9 @@ func (fn *function) compileGo(pad int, o capture.Options) {
 	}
 	fn.code, fn.kind = code, hook.Go
 	fn.golang = &goFunction{analysis: an, goid: img.GoID}
-	if e := goEventOf(f.Name); e != nil && fn.want.golang != 0 {
-		fn.plan = goEventPlan(e, &img.Layout)
+	if fn.want.golang != 0 {
+		fn.golang.event = goEventOf(f.Name)
+		fn.plan = goEventPlan(fn.golang.event, &img.Layout)
 	} else {
 		fn.plan, fn.planErr = capture.CompileGo(mod, f, o)
 	}

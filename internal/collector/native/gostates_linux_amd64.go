@@ -84,14 +84,11 @@ type goChannelEvent struct {
 
 // goEvent turns a record of one of goEvents into what it tells.
 func (d *drainer) goEvent(rs *ringState, ls *lanes, fn *function, rec *ring.Rec) {
-	if fn.want.golang == 0 {
+	e := fn.golang.event
+	if e == nil {
 		return
 	}
-	e := goEventOf(fn.sym.Name)
 	r := &goRec{rs: rs, ts: d.ts(rec.TSC), enter: rec.Kind == ring.RecEnter, seen: fn.want.golang}
-	if e == nil || !r.enter && rec.Kind != ring.RecExit {
-		return
-	}
 	var depth uint64
 	if r.goid, depth = ring.GoSP(rec.SP); r.goid != 0 && e.name != "runtime.newproc1" {
 		if s := rs.p.drain.goStates[r.goid]; s == nil || !s.system {
