@@ -14,9 +14,14 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// goProgram builds one of testdata/golang.
+// goProgram builds one of testdata/golang. A flag go1.N chooses another version of Go.
 func goProgram(t *testing.T, name string, flags ...string) (bin, root string) {
 	t.Helper()
+	version := "local"
+	if len(flags) > 0 && strings.HasPrefix(flags[0], "go1.") {
+		strobetest.NeedNetwork(t)
+		version, flags = flags[0], flags[1:]
+	}
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go")
 	root, err := filepath.Abs("testdata/golang")
@@ -25,7 +30,7 @@ func goProgram(t *testing.T, name string, flags ...string) (bin, root string) {
 	}
 	bin = filepath.Join(t.TempDir(), name)
 	cmd := exec.Command("go", append(append([]string{"build", "-o", bin}, flags...), "./"+name)...)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS=-mod=mod", "GOTOOLCHAIN="+version)
 	if b, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", name, err, b)
 	}

@@ -34,6 +34,12 @@ type SecretSink interface {
 // SocketsChannel is the channel of what a program itself does with sockets.
 const SocketsChannel = "sockets"
 
+// The channels of what goroutines do, and of what is done to Go's channels.
+const (
+	GoroutinesChannel = "goroutines"
+	GoChannelsChannel = "gochannels"
+)
+
 // AgentFolder begins the names of folders by which agents of other runtimes are spoken to: their sockets are none of
 // the program's.
 const AgentFolder = "strobe-agent-"

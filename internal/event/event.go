@@ -37,6 +37,13 @@ const (
 // to.
 const OnLane Kind = 255
 
+// Spawned is stored nowhere: what thread Under-1 is in the midst of begins what Ret names. Without Under: Thread is
+// what Ret names, and its first calls have that as their parent.
+const Spawned Kind = 254
+
+// Stored reports whether an event of the kind has a row.
+func (k Kind) Stored() bool { return k != OnLane && k != Spawned }
+
 var kindNames = [NumKinds]string{
 	"none", "function_enter", "function_exit", "stdout", "stderr", "crash", "variable_snapshot",
 	"variable_write", "pause", "logpoint", "condition_error", "exception", "process", "dropped", "yield",

@@ -234,7 +234,7 @@ func (r *reader) goroutine(addr uint64) (*Goroutine, error) {
 	}
 	if f, ok := r.function(word(l.GStartpc)); ok {
 		g.Start = r.p.table.name(f.field(1))
-		g.System = isSystem(g.Start, g.Wait)
+		g.System = IsSystem(g.Start, g.Wait)
 	} else if g.ID != 0 && word(l.GStartpc) != 0 {
 		return nil, errTorn
 	}
@@ -254,9 +254,9 @@ func (r *reader) start(g uint64) uint64 {
 	return pc
 }
 
-// isSystem tells the runtime's own goroutines by their function. Those that call finalizers and cleanups are the
+// IsSystem tells the runtime's own goroutines by their function. Those that call finalizers and cleanups are the
 // program's while they do.
-func isSystem(start, wait string) bool {
+func IsSystem(start, wait string) bool {
 	switch start {
 	case "runtime.main", "runtime.handleAsyncEvent", "runtime.corostart":
 		return false

@@ -13,6 +13,7 @@ import (
 type Image struct {
 	Version string // go1.26.3
 	GoID    uint32 // where in a goroutine's g its ID is; the bounds of its stack are at 0 and 8
+	Layout  Layout
 
 	marks map[string]mark
 }
@@ -48,7 +49,7 @@ func ReadImage(file io.ReaderAt) (*Image, error) {
 			return nil, fmt.Errorf("the runtime of %s is not known: %w", img.Version, err)
 		}
 	}
-	img.GoID = l.GID
+	img.GoID, img.Layout = l.GID, *l
 	i := slices.IndexFunc(f.Sections, func(s *elf.Section) bool { return strings.HasSuffix(s.Name, ".gopclntab") })
 	if i < 0 || f.Sections[i].Size > maxTable {
 		return nil, fmt.Errorf("it has no line table of %s that can be read", img.Version)

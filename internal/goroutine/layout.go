@@ -13,7 +13,7 @@ type Layout struct {
 	GStackLo, GStackHi, GSchedSP, GSchedPC, GSyscallSP, GSyscallPC, GM, GStatus, GID, GWaitReason, GGopc, GStartpc,
 	GWaiting, GParent uint32
 
-	MProcID uint32
+	MProcID, MCurg uint32
 
 	PID, PStatus, PTimers uint32 // PTimers: a slice of timers
 	PTimerFirst           uint32 // when the first of them is due, 0: there are none
@@ -25,7 +25,7 @@ type Layout struct {
 
 	SudogG, SudogElem, SudogLink, SudogChan uint32
 
-	ChanCount, ChanSize, ChanClosed uint32
+	ChanCount, ChanSize, ChanClosed, ChanLock uint32
 
 	HeapSpans                                            uint32 // of the heap: a slice of spans
 	SpanStart, SpanPages, SpanElem, SpanClass, SpanState uint32
@@ -49,7 +49,7 @@ func (l *Layout) members() []member {
 		{&l.GID, []string{"g.goid"}}, {&l.GWaitReason, []string{"g.waitreason"}}, {&l.GGopc, []string{"g.gopc"}},
 		{&l.GStartpc, []string{"g.startpc"}},
 		{&l.GWaiting, []string{"g.waiting"}}, {&l.GParent, []string{"g.parentGoid"}},
-		{&l.MProcID, []string{"m.procid"}},
+		{&l.MProcID, []string{"m.procid"}}, {&l.MCurg, []string{"m.curg"}},
 		{&l.PID, []string{"p.id"}}, {&l.PStatus, []string{"p.status"}}, {&l.PTimers, []string{"p.timers.heap", "p.timers"}},
 		{&l.PTimerFirst, []string{"p.timers.minWhenHeap", "p.timer0When"}},
 		{&l.TimerWhen, []string{"timer.when"}}, {&l.TimerFunc, []string{"timer.f"}}, {&l.TimerArg, []string{"timer.arg"}},
@@ -57,7 +57,7 @@ func (l *Layout) members() []member {
 		{&l.SudogG, []string{"sudog.g"}}, {&l.SudogElem, []string{"sudog.elem"}}, {&l.SudogLink, []string{"sudog.waitlink"}},
 		{&l.SudogChan, []string{"sudog.c"}},
 		{&l.ChanCount, []string{"hchan.qcount"}}, {&l.ChanSize, []string{"hchan.dataqsiz"}},
-		{&l.ChanClosed, []string{"hchan.closed"}},
+		{&l.ChanClosed, []string{"hchan.closed"}}, {&l.ChanLock, []string{"hchan.lock"}},
 		{&l.HeapSpans, []string{"mheap.allspans"}}, {&l.SpanStart, []string{"mspan.startAddr"}},
 		{&l.SpanPages, []string{"mspan.npages"}}, {&l.SpanElem, []string{"mspan.elemsize"}},
 		{&l.SpanClass, []string{"mspan.spanclass"}}, {&l.SpanState, []string{"mspan.state"}},

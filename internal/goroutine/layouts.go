@@ -15,11 +15,11 @@ var (
 		GStackLo: 0, GStackHi: 8, GSchedSP: 56, GSchedPC: 64, GSyscallSP: 112, GSyscallPC: 120, GM: 48, GStatus: 144,
 		GID: 152, GWaitReason: 176,
 		GParent: 272, GGopc: 280, GStartpc: 296, GWaiting: 312,
-		MProcID: 72,
-		PID:     0, PStatus: 4, PTimers: 8840, PTimerFirst: 4616, TimerStride: 8,
+		MProcID: 72, MCurg: 192,
+		PID: 0, PStatus: 4, PTimers: 8840, PTimerFirst: 4616, TimerStride: 8,
 		TimerWhen: 8, TimerFunc: 24, TimerArg: 32, TimerState: 64, TimerStateWord: true,
 		SudogElem: 24, SudogLink: 64, SudogChan: 80,
-		ChanCount: 0, ChanSize: 8, ChanClosed: 28,
+		ChanCount: 0, ChanSize: 8, ChanClosed: 28, ChanLock: 88,
 		HeapSpans: 65864, SpanStart: 24, SpanPages: 32, SpanElem: 112, SpanClass: 106, SpanState: 107,
 	}
 	go122 = since(go121, func(l *Layout) {
@@ -28,13 +28,14 @@ var (
 	})
 	go123 = since(go122, func(l *Layout) {
 		l.GStatus, l.GID, l.GWaitReason, l.GParent, l.GGopc, l.GStartpc, l.GWaiting = 152, 160, 184, 280, 288, 304, 320
+		l.ChanLock = 96
 		l.PTimers, l.PTimerFirst, l.TimerStride = 8848, 8888, 16
 		l.TimerWhen, l.TimerFunc, l.TimerArg, l.TimerState, l.TimerStateWord = 16, 32, 40, 9, false
 	})
 	go125 = since(go123, func(l *Layout) {
 		l.GSyscallSP, l.GSyscallPC = 104, 112
 		l.GStatus, l.GID, l.GWaitReason, l.GParent, l.GGopc, l.GStartpc, l.GWaiting = 144, 152, 176, 272, 280, 296, 312
-		l.MProcID = 64
+		l.MProcID, l.MCurg, l.ChanLock = 64, 184, 104
 		l.PTimers, l.PTimerFirst = 9400, 9440
 		l.TimerWhen, l.TimerFunc, l.TimerArg = 24, 40, 48
 	})

@@ -35,9 +35,8 @@ var ErrNoHeap = errors.New("the program's symbols are stripped, which say where 
 
 // MayLeak reports whether a goroutine waits for what only others can give it.
 func (g *Goroutine) MayLeak() bool {
-	return g.Status == Waiting && !g.System && !g.Moved && g.ID != 1 && g.Wait != "select (no cases)" &&
-		(strings.HasPrefix(g.Wait, "chan ") || g.Wait == "select" || strings.HasPrefix(g.Wait, "sync.") &&
-			g.Wait != "sync.Cond.Wait")
+	return g.Status == Waiting && !g.System && !g.Moved && g.Wait != "select (no cases)" &&
+		(strings.HasPrefix(g.Wait, "chan ") || g.Wait == "select" || strings.HasPrefix(g.Wait, "sync."))
 }
 
 // Leaked returns those of a dump's goroutines that nothing which can still run can wake. While the program runs the
@@ -80,6 +79,9 @@ func (p *Program) Leaked(d *Dump, x Extent) ([]*Goroutine, error) {
 				return nil, err
 			}
 		}
+	}
+	if len(open) == 1 && open[0].ID == 1 {
+		return nil, nil // a program whose main waits for ever lets the others run
 	}
 	return open, nil
 }
@@ -232,6 +234,7 @@ func (h *heap) waiters(d *Dump) {
 			h.objects[uint64(g.Addr)] = append(h.objects[uint64(g.Addr)], uint64(c.Addr))
 		}
 	}
+	queued := map[uint64]*Goroutine{} // for condition variables, by their places
 	// Places in queues are objects of 96 to 112 bytes, whose first word is a goroutine.
 	for i := range h.spans {
 		s := &h.spans[i]
@@ -245,8 +248,46 @@ func (h *heap) waiters(d *Dump) {
 				continue
 			}
 			h.aside[s.lo+at] = true
+			if g.Wait == condWait {
+				queued[s.lo+at] = g
+			}
 			if elem := word(l.SudogElem); elem != 0 && strings.HasPrefix(g.Wait, "sync.") {
 				h.objects[uint64(g.Addr)] = append(h.objects[uint64(g.Addr)], elem)
+			}
+		}
+	}
+	h.conds(queued)
+}
+
+// condWait is why a goroutine waits for a condition variable, and sudogNext where its place in the queue has the next
+// one's: in all versions.
+const (
+	condWait  = "sync.Cond.Wait"
+	sudogNext = 8
+)
+
+// conds finds the condition variables that goroutines wait for, by their places in queues: such a variable has the
+// first and the last one's. Of those that are no objects nothing is found.
+func (h *heap) conds(queued map[uint64]*Goroutine) {
+	for i := range h.spans {
+		s := &h.spans[i]
+		if len(queued) == 0 || !s.scan || h.load(s) != nil {
+			continue
+		}
+		word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(s.data[at:]) }
+		for at := uint64(0); at+16 <= uint64(len(s.data)); at += 8 {
+			place, last := word(at), word(at+8)
+			if queued[place] == nil || queued[last] == nil || h.aside[s.lo+at/s.elem*s.elem] {
+				continue
+			}
+			for n := 0; n <= len(queued) && queued[place] != nil; n++ {
+				g := uint64(queued[place].Addr)
+				h.objects[g] = append(h.objects[g], s.lo+at)
+				in, k := h.find(place)
+				if place == last || in == nil || h.load(in) != nil {
+					break
+				}
+				place = binary.LittleEndian.Uint64(in.data[k*in.elem+sudogNext:])
 			}
 		}
 	}
@@ -267,6 +308,9 @@ func (h *heap) load(s *span) error {
 
 // roots follows what is reached always: variables, all memory that is not the heap's, and what goroutines have in hand.
 func (h *heap) roots(x Extent) error {
+	if err := h.processors(); err != nil {
+		return err
+	}
 	total := uint64(0)
 	for _, r := range x.Writable {
 		for lo := r[0]; lo < r[1]; {
@@ -284,6 +328,25 @@ func (h *heap) roots(x Extent) error {
 		h.mark(w)
 	}
 	return h.follow()
+}
+
+// processors takes the runtime's own of processors aside: they keep what the collector of garbage saw last. Only their
+// timers lead to what is the program's.
+func (h *heap) processors() error {
+	r := &reader{p: h.p}
+	list, err := r.processors()
+	if err != nil {
+		return err
+	}
+	for _, at := range list {
+		h.aside[at] = true
+		timers, err := r.word(at + uint64(h.p.layout.PTimers))
+		if err != nil {
+			return fmt.Errorf("read a processor's timers: %w", err)
+		}
+		h.mark(timers)
+	}
+	return nil
 }
 
 // stack follows what a goroutine has.

@@ -146,6 +146,17 @@ func (p *Program) fileAt(addr uint64, b []byte) error {
 	return fmt.Errorf("the program has nothing at %#x", addr)
 }
 
+// Reason is why a goroutine waits, by the number that this version has for it; "" where it has none such.
+func (p *Program) Reason(n int) string {
+	if n < 0 || n >= len(p.reasons) {
+		return ""
+	}
+	return p.reasons[n]
+}
+
+// ChanLock is where in a channel its lock is.
+func (p *Program) ChanLock() uint32 { return p.layout.ChanLock }
+
 // Has reports whether an address in the process is in the program's Go code.
 func (p *Program) Has(pc uint64) bool { return pc >= p.text && pc < p.etext }
 

@@ -26,29 +26,41 @@ const (
 	timerZombie                              = 4 // flag: it was stopped and is still in the heap
 )
 
-// timers reads the processors' timers.
-func (r *reader) timers(d *Dump) error {
-	l := &r.p.layout
+// processors are the runtime's own, by their addresses.
+func (r *reader) processors() (list []uint64, err error) {
 	var head [16]byte
 	if err := r.p.mem.Read(r.p.allp, head[:]); err != nil {
-		return fmt.Errorf("read the list of processors: %w", err)
+		return nil, fmt.Errorf("read the list of processors: %w", err)
 	}
 	at, n := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint64(head[8:])
 	if at == 0 || n == 0 || n > 1<<16 {
-		return errTorn
+		return nil, errTorn
 	}
 	for i := range n {
 		p, err := r.word(at + 8*i)
 		if err != nil {
-			return fmt.Errorf("read the list of processors: %w", err)
+			return nil, fmt.Errorf("read the list of processors: %w", err)
 		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// timers reads the processors' timers.
+func (r *reader) timers(d *Dump) error {
+	l := &r.p.layout
+	list, err := r.processors()
+	if err != nil {
+		return err
+	}
+	for i, p := range list {
 		var b [8]byte
 		if err := r.p.mem.Read(p+uint64(min(l.PID, l.PStatus)), b[:]); err != nil {
 			return fmt.Errorf("read a processor: %w", err)
 		}
 		id, err1 := r.word(p + uint64(l.PID))
 		status, err2 := r.word(p + uint64(l.PStatus))
-		if err1 != nil || err2 != nil || uint64(uint32(id)) != i {
+		if err1 != nil || err2 != nil || int(uint32(id)) != i {
 			return errTorn
 		}
 		d.Busy = d.Busy || uint32(status) != 0 // not idle

@@ -64,6 +64,45 @@ var socketsKind = Kind{
 	New: func(string, json.RawMessage) (Channel, error) { return &calls{name: "sockets"}, nil },
 }
 
+var goroutinesKind = Kind{
+	Name: "goroutines", Always: true,
+	Doc: "What goroutines of a Go program do; recorded while pattern @goroutines is traced. The event's thread is the " +
+		"goroutine; of go the one that makes another.",
+	Heard: []Field{
+		{Name: "what", Type: "string", Enum: []string{"go", "wait", "resume", "end"},
+			Doc: "waits for Go channels are told by gochannels, where @channels is traced, too"},
+		{Name: "goroutine", Type: "integer", Doc: "go: that was made"},
+		{Name: "function", Type: "string", Doc: "go: of it"},
+		{Name: "place", Type: "string", Doc: "go: FILE:LINE of the statement"},
+		{Name: "reason", Type: "string", Doc: "wait: in the runtime's words"},
+		{Name: "on", Type: "string", Doc: "wait: address of a Go channel, or of the word of a mutex, group or the like"},
+		{Name: "waitedNs", Type: "integer", Doc: "resume"},
+		{Name: "wokenBy", Type: "integer", Doc: "resume: by which goroutine; none: a timer, the network or the runtime"},
+	},
+	New: func(string, json.RawMessage) (Channel, error) { return &calls{name: "goroutines"}, nil },
+}
+
+var goChannelsKind = Kind{
+	Name: "gochannels", Always: true,
+	Doc: "What a Go program does to its channels; recorded while pattern @channels is traced. An operation is told at " +
+		"its end, and that it has to wait when it begins to.",
+	Heard: []Field{
+		{Name: "what", Type: "string", Enum: []string{"send", "receive", "select", "close", "try to send", "try to receive",
+			"wait to send", "wait to receive", "wait to select"}, Doc: "try: it would have had to wait"},
+		{Name: "on", Type: "string", Doc: "the channel's address"},
+		{Name: "len", Type: "integer", Doc: "in its buffer before"},
+		{Name: "cap", Type: "integer", Doc: "of its buffer"},
+		{Name: "cases", Type: "list", Doc: "of a select: send or receive and the address, the first 8"},
+		{Name: "more", Type: "integer", Doc: "further cases"},
+		{Name: "chosen", Type: "string", Doc: "of cases, or default"},
+		{Name: "ok", Type: "boolean", Doc: "of a receive: false where the channel is closed and empty"},
+		{Name: "place", Type: "string", Doc: "FILE:LINE"},
+		{Name: "waitedNs", Type: "integer", Doc: "for the others"},
+		{Name: "wokenBy", Type: "integer", Doc: "by which goroutine; none: a timer or the runtime"},
+	},
+	New: func(string, json.RawMessage) (Channel, error) { return &calls{name: "gochannels"}, nil },
+}
+
 var audioKind = Kind{Name: "audio",
 	Missing: "sound is not recorded in this version; observe what the program computes with debug_trace"}
 

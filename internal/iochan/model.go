@@ -99,7 +99,8 @@ type Field struct {
 }
 
 // Kinds is the list of kinds.
-var Kinds = []*Kind{&stdioKind, &traceKind, &netKind, &socketsKind, &fileKind, &processKind, &audioKind, &midiKind}
+var Kinds = []*Kind{&stdioKind, &traceKind, &netKind, &socketsKind, &goroutinesKind, &goChannelsKind,
+	&fileKind, &processKind, &audioKind, &midiKind}
 
 // KindOf returns the kind of a channel's name, and what stands behind its colon.
 func KindOf(name string) (k *Kind, arg string, err error) {

@@ -194,8 +194,9 @@ type builder struct {
 	most     int  // events to read
 	stopped  bool // there is more than was read
 	skipped  int64
-	each     bool // calls that were selected are not folded: there are few
-	compare  int  // folded calls whose arguments may still be read
+	each     bool     // calls that were selected are not folded: there are few
+	madeIn   event.ID // call of another thread in which this one was made
+	compare  int      // folded calls whose arguments may still be read
 }
 
 func (b *builder) build(s section) error {
@@ -280,6 +281,9 @@ func (b *builder) event(row *store.Row) {
 		n := &node{id: row.ID, last: row.ID, fn: b.a.fn(row.Func), flags: row.Flags, enter: slices.Clone(row.Payload)}
 		if b.lanes != nil && !b.begins(n, open, row) {
 			return
+		}
+		if row.Depth == 0 && b.lanes == nil {
+			b.madeIn = row.Parent
 		}
 		b.lines++
 		open.Begin(row.ID, n)
@@ -398,6 +402,9 @@ func (a *asker) other(row *store.Row) string {
 	e := a.render(row)
 	kind := row.Kind.String()
 	if e.Channel != "" {
+		if line := goLine(e.Channel, row.Payload); line != "" {
+			return line
+		}
 		kind = e.Channel + " " + e.Stream
 	}
 	switch {

@@ -37,7 +37,7 @@ func (w *treeWriter) section(s section, b *builder, header bool) int {
 		if had := w.a.names[s.thread]; len(had) > 1 {
 			name += " (before: " + quote(had[len(had)-2].Name) + ")"
 		}
-		w.line(0, fmt.Sprintf("thread %d%s, pid %d: %s", t.TID, name, t.PID, plural(s.calls, "call")))
+		w.line(0, fmt.Sprintf("thread %d%s, pid %d%s: %s", t.TID, name, t.PID, w.madeIn(b.madeIn), plural(s.calls, "call")))
 	}
 	w.kids(&b.root, 0)
 	w.stopped = w.stopped || b.stopped
@@ -47,6 +47,19 @@ func (w *treeWriter) section(s section, b *builder, header bool) int {
 		w.hidden += b.skipped
 	}
 	return b.limit - w.left
+}
+
+// madeIn says in which call a thread was made.
+func (w *treeWriter) madeIn(id event.ID) string {
+	if id == 0 {
+		return ""
+	}
+	rows, err := w.a.sn.Rows(w.a.ctx, []event.ID{id})
+	if err != nil || len(rows) != 1 {
+		return ""
+	}
+	return fmt.Sprintf(", made in #%d %s of thread %d", id, event.ShortName(w.a.fn(rows[0].Func).Name, 100),
+		w.a.thread(rows[0].Thread).TID)
 }
 
 func (w *treeWriter) line(depth int, s string) {

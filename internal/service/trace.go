@@ -52,7 +52,7 @@ var traceOp = Op{
 	adjust: func(input *jsonschema.Schema) { // longer than a line has room for
 		input.Properties["add"].Description = "glob on the qualified name: * stops at ::, ** not; a::b(int); " +
 			"@usercode; @file:NAME; file:GLOB; @exceptions: throws, panics; @coverage: which functions run; " +
-			"@sockets; !PATTERN takes out"
+			"@sockets; @goroutines, @channels: of Go; !PATTERN takes out"
 	},
 	Name: "debug_trace",
 	Summary: "Add and remove function traces while the program runs; each call's arguments and result are recorded. " +
@@ -227,8 +227,8 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 		r.Status = "Nothing is traced. Add patterns, for example @usercode for all functions under projectRoot."
 	case t.Hooked == 0 && recordsExceptions(t.Probes):
 		r.Status = "Exceptions are recorded, no function is traced. Query them with eventType: exception."
-	case t.Hooked == 0 && recordsSockets(t.Probes):
-		r.Status = socketsRecorded
+	case t.Hooked == 0 && asideRecorded(t.Probes) != "":
+		r.Status = asideRecorded(t.Probes)
 	case t.Hooked == 0:
 		r.Status = "No function is hooked: see warnings and unhookable."
 	default:
@@ -238,11 +238,21 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 	return r
 }
 
-// socketsRecorded is said where @sockets is all that is recorded.
-const socketsRecorded = "What the program does on the network is recorded: debug_query, channel: sockets."
+// asideChannels are where patterns that match no function are recorded.
+var asideChannels = []struct{ pattern, channel, what string }{
+	{"@sockets", collector.SocketsChannel, "What the program does on the network"},
+	{"@goroutines", collector.GoroutinesChannel, "What goroutines do"},
+	{"@channels", collector.GoChannelsChannel, "What is done to Go's channels"},
+}
 
-func recordsSockets(probes []collector.ProbeStatus) bool {
-	return slices.ContainsFunc(probes, func(p collector.ProbeStatus) bool {
-		return p.Hooked > 0 && strings.HasPrefix(p.Pattern, "@sockets")
-	})
+// asideRecorded says what is recorded where no function is traced.
+func asideRecorded(probes []collector.ProbeStatus) string {
+	for _, a := range asideChannels {
+		if slices.ContainsFunc(probes, func(p collector.ProbeStatus) bool {
+			return p.Hooked > 0 && strings.HasPrefix(p.Pattern, a.pattern)
+		}) {
+			return fmt.Sprintf("%s is recorded: debug_query, channel: %s.", a.what, a.channel)
+		}
+	}
+	return ""
 }

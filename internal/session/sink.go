@@ -460,7 +460,7 @@ func (k *sink) lose(batch []event.Event) {
 	for i := range batch {
 		e := &batch[i]
 		if !e.Kind.IsCall() {
-			if e.Kind != event.OnLane { // it says where others belong
+			if e.Kind.Stored() { // else it says where others belong
 				k.dropped.Add(1)
 			}
 			continue

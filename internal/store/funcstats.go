@@ -138,7 +138,7 @@ type frame struct {
 	enter event.ID
 	ts    int64
 	child int64    // nanoseconds in callees that have returned
-	up    event.ID // of a lane's first call: its parent, on the thread under-1
+	up    event.ID // of a lane's first call: its parent, on the thread under-1; of a thread's that was spawned, too
 	fn    uint32
 	under uint32
 }
@@ -154,6 +154,37 @@ type nester struct {
 	stats  []FuncStat
 	active map[event.ThreadID]event.ThreadID // threads that are on a lane of theirs now
 	home   map[event.ThreadID]event.ThreadID // lanes, and the thread that each is of
+
+	begun map[int64]event.ID          // calls in which something was begun, by its name
+	made  map[event.ThreadID]event.ID // those in which a thread was
+}
+
+// maxBegun bounds what was begun and has no thread yet.
+const maxBegun = 1 << 20
+
+// spawn takes in an event.Spawned.
+func (n *nester) spawn(under, thread uint32, name int64) {
+	if under == 0 {
+		if up, ok := n.begun[name]; ok {
+			delete(n.begun, name)
+			n.made[event.ThreadID(thread)] = up
+		}
+		return
+	}
+	up := top(*n.stack(event.ThreadID(under - 1)))
+	if up == 0 {
+		up = n.made[event.ThreadID(under-1)]
+	}
+	if up == 0 {
+		return
+	}
+	if n.begun == nil {
+		n.begun, n.made = map[int64]event.ID{}, map[event.ThreadID]event.ID{}
+	}
+	if len(n.begun) >= maxBegun {
+		clear(n.begun)
+	}
+	n.begun[name] = up
 }
 
 // onLane notes that a thread (1 + its id) is on a lane now, or on itself again.
@@ -231,6 +262,9 @@ func (n *nester) placeUnder(r *Row, under uint32) {
 			f.up, f.under = top(*n.stack(event.ThreadID(under - 1))), under
 			r.Parent, st = f.up, n.stack(r.Thread) // the stacks may have moved
 			n.enterLane(event.ThreadID(under-1), r.Thread)
+		} else if len(*st) == 0 && r.Thread != event.NoThread {
+			f.up = n.made[r.Thread]
+			r.Parent = f.up
 		}
 		*st = append(*st, f)
 		n.stat(r.Func).Calls++
@@ -266,6 +300,8 @@ func (n *nester) exit(st *[]frame, r *Row) {
 			up[len(up)-1].child += r.Duration - left
 		}
 		n.leaveLane(r.Thread, event.ThreadID(f.under-1))
+	case f.up != 0:
+		r.Parent = f.up
 	}
 	n.stat(r.Func).exit(r.Flags, r.Duration, f.child)
 }

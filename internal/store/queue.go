@@ -85,7 +85,7 @@ func (w *writer) put(events []event.Event) error {
 	for i := range events {
 		e := &events[i]
 		switch {
-		case e.Kind == event.KindNone || e.Kind >= event.NumKinds && e.Kind != event.OnLane:
+		case e.Kind == event.KindNone || e.Kind >= event.NumKinds && e.Kind.Stored():
 			return fmt.Errorf("put event of unknown kind %d", e.Kind)
 		case e.Kind.IsCall() && uint32(e.Func) >= nFuncs:
 			return fmt.Errorf("put event of unknown function %d", e.Func)
@@ -144,7 +144,7 @@ func (b *batch) add(events []event.Event) (n, rows int) {
 		})
 		b.pay = append(b.pay, data...)
 		n++
-		if e.Kind != event.OnLane {
+		if e.Kind.Stored() {
 			rows++
 		}
 	}

@@ -254,6 +254,10 @@ func (w *writer) placeChunk(b *batch, ev []queued) {
 			s.nest.onLane(e.under, e.thread)
 			continue
 		}
+		if e.kind == event.Spawned {
+			s.nest.spawn(e.under, e.thread, e.ret)
+			continue
+		}
 		*r = Row{
 			ID: w.nextID, TS: e.ts, Ret: e.ret, Kind: e.kind, Flags: e.flags,
 			Thread: event.ThreadID(e.thread), Func: event.FuncID(e.fn), Stream: e.stream,

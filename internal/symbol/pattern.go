@@ -22,6 +22,8 @@ import (
 //	@coverage             no function's calls, but which of the user's functions run at all
 //	@sockets @sockets:N   no function, but what the program does on the network; N bytes of each message are shown
 //	@locks                no function, but which locks are held in which order, and waited for
+//	@goroutines           no function, but goroutines of Go: who made them and where, what they wait for, who wakes them
+//	@channels             no function, but what is done to Go's channels
 //	@usercode             every function whose source is under the project root
 //	@file:NAME            functions whose source path contains NAME
 //	file:src/**/*.c       a glob on the source path relative to the project root; * stops at /
@@ -63,6 +65,8 @@ const (
 	patternCoverage
 	patternSockets
 	patternLocks
+	patternGoroutines
+	patternGoChannels
 	patternFile
 	patternFileGlob
 )
@@ -119,6 +123,12 @@ func ParsePattern(s string) (*Pattern, error) {
 	case body == "@locks" && !p.exclude:
 		p.kind = patternLocks
 		return p, nil
+	case body == "@goroutines" && !p.exclude:
+		p.kind = patternGoroutines
+		return p, nil
+	case body == "@channels" && !p.exclude:
+		p.kind = patternGoChannels
+		return p, nil
 	case (body == "@sockets" || strings.HasPrefix(body, "@sockets:")) && !p.exclude:
 		p.kind = patternSockets
 		if text, some := strings.CutPrefix(body, "@sockets:"); some {
@@ -135,7 +145,7 @@ func ParsePattern(s string) (*Pattern, error) {
 		return p, nil
 	case strings.HasPrefix(body, "@"):
 		return nil, badPattern(s, at, "unknown %q; there are @usercode, @file:NAME, @exceptions, @coverage, "+
-			"@sockets and @locks", clip(body))
+			"@sockets, @locks, @goroutines and @channels", clip(body))
 	case strings.HasPrefix(body, "file:"):
 		if p.kind, p.arg = patternFileGlob, strings.TrimPrefix(body[len("file:"):], "./"); p.arg == "" {
 			return nil, badPattern(s, at+len("file:"), "file: needs a glob such as src/*.c")
@@ -173,9 +183,15 @@ func (p *Pattern) Locks() bool { return p.kind == patternLocks }
 
 // Functions reports whether functions can match the pattern.
 func (p *Pattern) Functions() bool {
-	return p.kind != patternExceptions && p.kind != patternCoverage && p.kind != patternSockets &&
-		p.kind != patternLocks
+	return p.kind < patternExceptions || p.kind > patternGoChannels
 }
+
+// Goroutines and GoChannels report patterns that ask what goroutines do, and what is done to Go's channels. They match
+// no function.
+func (p *Pattern) Goroutines() bool { return p.kind == patternGoroutines }
+
+// GoChannels is said at Goroutines.
+func (p *Pattern) GoChannels() bool { return p.kind == patternGoChannels }
 
 // MaxSocketBytes bounds the bytes of @sockets:N.
 const MaxSocketBytes = 4096
@@ -195,7 +211,7 @@ func (p *Pattern) Match(f *Function, projectRoot string) bool {
 // Matcher returns Match for one project root: cheaper for many functions.
 func (p *Pattern) Matcher(projectRoot string) func(*Function) bool {
 	switch p.kind {
-	case patternExceptions, patternCoverage, patternSockets, patternLocks:
+	case patternExceptions, patternCoverage, patternSockets, patternLocks, patternGoroutines, patternGoChannels:
 		return func(*Function) bool { return false }
 	case patternUserCode:
 		in := project(projectRoot)

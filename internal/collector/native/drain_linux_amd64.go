@@ -24,10 +24,8 @@ type drainState struct {
 	losses
 	code codeSeen
 
-	goroutines map[uint64]*lanes // by ID, of those of which something was recorded
-	sockets    socketTable
-	goMost     int // of them, before those without calls are forgotten
-	goLosses   int
+	sockets socketTable
+	goDrain
 }
 
 // ringState is one thread's ring being read.
@@ -389,7 +387,7 @@ func (d *drainer) decode(rs *ringState) {
 		if fn.want.panics != 0 && rec.Kind == ring.RecEnter {
 			d.panicked(rs, lanes, sp, fn, rec)
 		}
-		if fn.want.aside() {
+		if d.goEvent(rs, lanes, fn, rec); fn.want.aside() {
 			return
 		}
 		defer lanes.panicOver(sp)

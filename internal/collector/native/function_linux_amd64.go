@@ -186,7 +186,8 @@ type want struct {
 	watches string // labels and expressions, each behind a NUL
 
 	panics    uint8 // of goPanic: panicsAside or panicsToo
-	described int   // generation of the user's descriptions of types
+	golang    goSeen
+	described int // generation of the user's descriptions of types
 }
 
 // options are what the compiler of plans makes of it. modules are where a watch's variables are looked for.

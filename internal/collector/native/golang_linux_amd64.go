@@ -45,6 +45,7 @@ func goImageOf(mod *symbol.Module) *goImage {
 type goFunction struct {
 	analysis hook.GoAnalysis
 	goid     uint32
+	event    *goEvent // nil: its calls are no more than that
 }
 
 // compileGo decides how a function of Go's is hooked. pad is how many bytes behind it nothing uses.
@@ -82,7 +83,12 @@ func (fn *function) compileGo(pad int, o capture.Options) {
 	}
 	fn.code, fn.kind = code, hook.Go
 	fn.golang = &goFunction{analysis: an, goid: img.GoID}
-	fn.plan, fn.planErr = capture.CompileGo(mod, f, o)
+	if fn.want.golang != 0 {
+		fn.golang.event = goEventOf(f.Name)
+		fn.plan = goEventPlan(fn.golang.event, &img.Layout)
+	} else {
+		fn.plan, fn.planErr = capture.CompileGo(mod, f, o)
+	}
 	fn.settleResult()
 }
 
@@ -114,11 +120,18 @@ func (w *stubWriter) goHook(m *loaded, fn *function, id uint32) ([]*site, error)
 	if fn.plan.Plan.ExitVec {
 		spec.Leave = w.a.slot(slotGoExitVec)
 	}
-	first, err := w.goSite(&spec)
-	if err != nil {
-		return nil, err
+	var sites []*site
+	enter, leave := fn.goSides()
+	if enter || len(an.Exits) == 0 {
+		first, err := w.goSite(&spec)
+		if err != nil {
+			return nil, err
+		}
+		sites = append(sites, first)
 	}
-	sites := []*site{first}
+	if !leave {
+		return sites, nil
+	}
 	spec.Exit = true
 	for _, spec.Window = range an.Exits {
 		s, err := w.goSite(&spec)
@@ -268,6 +281,15 @@ func (p *process) faultsThere(tid int, regs *ptrace.Regs) {
 	}
 }
 
+// goDrain is what is known of a process's goroutines.
+type goDrain struct {
+	goroutines map[uint64]*lanes // by ID, of those of which something was recorded
+	goMost     int               // of them, before those without calls are forgotten
+	goLosses   int
+	goStates   map[uint64]*goState
+	goSpots    map[uint64]goSpot
+}
+
 // goLanes are those of the goroutine that a record is of, and where on its stack that is. The runtime's own stacks are
 // each a thread's.
 func (d *drainer) goLanes(rs *ringState, sp uint64) (*lanes, uint64) {
@@ -275,6 +297,11 @@ func (d *drainer) goLanes(rs *ringState, sp uint64) (*lanes, uint64) {
 	if goid == 0 {
 		return &rs.lanes, depth
 	}
+	return d.goLane(rs, goid), depth
+}
+
+// goLane are the lanes of a goroutine of a ring's process.
+func (d *drainer) goLane(rs *ringState, goid uint64) *lanes {
 	p := rs.p
 	if p.drain.goroutines == nil {
 		p.drain.goroutines = map[uint64]*lanes{}
@@ -284,14 +311,17 @@ func (d *drainer) goLanes(rs *ringState, sp uint64) (*lanes, uint64) {
 		p.drain.spareGoroutines()
 		pid := int32(rs.pid)
 		ls = &lanes{one: true, name: func(int) event.ThreadID {
-			return d.t.sink.Thread(event.Thread{PID: pid, TID: int32(goid), Name: fmt.Sprintf("goroutine %d", goid)})
+			id := d.t.sink.Thread(event.Thread{PID: pid, TID: int32(goid), Name: fmt.Sprintf("goroutine %d", goid)})
+			d.events = append(d.events, event.Event{TS: d.ts(rs.next.TSC), Kind: event.Spawned, Thread: id,
+				Ret: goSpawn(rs.pid, goid)})
+			return id
 		}}
 		p.drain.goroutines[goid] = ls
 	}
 	if ls.losses != p.drain.goLosses { // on whichever thread the goroutine was
 		ls.losses, ls.lost = p.drain.goLosses, true
 	}
-	return ls, depth
+	return ls
 }
 
 // goSteps is what is said of steps in Go.

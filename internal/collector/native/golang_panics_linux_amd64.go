@@ -39,7 +39,7 @@ func (t *target) wantPanics(mod *symbol.Module, res *matchResult, at int) {
 }
 
 // aside reports a function that no pattern selects.
-func (w *want) aside() bool { return w.panics == panicsAside }
+func (w *want) aside() bool { return w.panics == panicsAside || w.golang&goAside != 0 }
 
 // panicked takes in the record of a panic that begins. The calls of its goroutine that end without a record end by it,
 // until one that is further out goes on.

@@ -350,6 +350,7 @@ func (t *target) match(mod *symbol.Module) matchResult {
 		}
 	}
 	t.wantPanics(mod, &res, panics)
+	t.wantGoEvents(mod, &res)
 	t.fnMu.Lock()
 	defer t.fnMu.Unlock()
 	if len(t.matches) > 256 {

@@ -248,4 +248,6 @@ func (d *drainer) countSkipped(p *process, h *heat) {
 }
 
 // canSample reports whether the agent can leave out calls of the hook.
-func (h *hooked) canSample() bool { return h.fn != nil && !h.fn.rets && !h.fn.want.aside() }
+func (h *hooked) canSample() bool {
+	return h.fn != nil && !h.fn.rets && !h.fn.want.aside() && h.fn.want.golang == 0
+}

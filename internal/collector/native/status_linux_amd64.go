@@ -85,6 +85,9 @@ func (t *target) updateStatus() {
 			if s.Probes[k].Matched = s.Probes[k].Hooked; s.Probes[k].Hooked == 0 {
 				s.Probes[k].Warning = t.noLocks()
 			}
+		} else if seen := goPattern(t.probes[k].pat); seen != 0 {
+			s.Probes[k].Hooked, s.Probes[k].Warning = t.countGoEvents(seen)
+			s.Probes[k].Matched = s.Probes[k].Hooked
 		} else if s.Probes[k].Matched > 0 {
 			continue
 		} else if explained++; explained <= maxExplained {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/inspect"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
@@ -95,10 +96,11 @@ type target struct {
 	// numbers of the functions of @coverage; guarded by probeMu
 	covered map[*symbol.Module]map[symbol.Addr]int
 
-	socketBytes    atomic.Int64 // of @sockets:N
-	lockTables     []*lockTable // of processes that have ended; under mu
+	socketBytes    atomic.Int64              // of @sockets:N
+	goStreams      map[string]event.StreamID // drain goroutine only
+	socketIDs      socketIDs                 // the drain goroutine's
+	lockTables     []*lockTable              // of processes that have ended; under mu
 	lockTablesLost int
-	socketIDs      socketIDs // the drain goroutine's
 
 	leaving   atomic.Bool // Stop(kill=false) has begun
 	released  atomic.Bool // Stop(kill=false): nothing is traced any more

@@ -43,6 +43,8 @@ func makes(what string) any {
 		m := &sync.RWMutex{}
 		m.Lock()
 		return m
+	case "cond":
+		return sync.NewCond(&sync.Mutex{})
 	case "waitgroup":
 		w := &sync.WaitGroup{}
 		w.Add(1)
@@ -72,6 +74,10 @@ func waiter(what string, x any) {
 		x.(*sync.Mutex).Lock()
 	case "rwmutex":
 		x.(*sync.RWMutex).RLock()
+	case "cond":
+		c := x.(*sync.Cond)
+		c.L.Lock()
+		c.Wait()
 	case "waitgroup":
 		x.(*sync.WaitGroup).Wait()
 	}
