@@ -51,8 +51,8 @@ type TraceResult struct {
 var traceOp = Op{
 	adjust: func(input *jsonschema.Schema) { // longer than a line has room for
 		input.Properties["add"].Description = "glob on the qualified name: * stops at ::, ** not; a::b(int); " +
-			"@usercode; @file:NAME; file:GLOB; @exceptions; @coverage: which functions run; " +
-			"@sockets; @goroutines, @channels (Go); !PATTERN takes out"
+			"@usercode; @file:NAME; file:GLOB; @exceptions; @coverage: what runs; " +
+			"@sockets; Go: @goroutines, @channels; !PATTERN takes out"
 	},
 	Name: "debug_trace",
 	Summary: "Add and remove function traces while the program runs; each call's arguments and result are recorded. " +
