@@ -220,9 +220,10 @@ func (tt *typeTable) base(v *value.Type, t *symbol.Type) {
 	}
 }
 
-// isReference tells Rust's references and boxes, which DWARF has as pointers, from raw pointers.
+// isReference tells Rust's references and boxes, which DWARF has as pointers, from raw pointers. All of Go's lead to
+// one value.
 func (tt *typeTable) isReference(t *symbol.Type) bool {
-	return t.Kind != symbol.KindPointer || tt.rust &&
+	return t.Kind != symbol.KindPointer || tt.golang || tt.rust &&
 		(strings.HasPrefix(t.Name, "&") || strings.HasPrefix(t.Name, "alloc::boxed::Box<"))
 }
 
