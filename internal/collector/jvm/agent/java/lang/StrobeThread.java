@@ -278,14 +278,23 @@ public final class StrobeThread extends StrobeWriter {
     void object(Object v) {
         long before = at;
         in = true;
+        StrobeBrief brief = null;
         try {
-            StrobeValues.write(this, v, function == null ? 3 : function.depth);
+            int depth = 3;
+            if (function != null) {
+                brief = function.brief;
+                depth = brief.begin(this, function);
+            }
+            StrobeValues.write(this, v, depth);
         } catch (Throwable e) {
             long reached = at;
             at = before;
             wipe(before, reached);
             unreadable();
         } finally {
+            if (brief != null) {
+                brief.end(this, at - before);
+            }
             in = false;
         }
     }
