@@ -51,7 +51,8 @@ func under(t *testing.T, in strobetest.Interpreter, root string, patterns []stri
 
 func tracing(patterns ...string) (t collector.Tracing) {
 	for _, p := range patterns {
-		t.Probes = append(t.Probes, collector.Probe{Pattern: p, Depth: 3})
+		name, given := strings.CutSuffix(p, " whole") // with a depth that somebody asked for
+		t.Probes = append(t.Probes, collector.Probe{Pattern: name, Depth: 3, Given: given})
 	}
 	return t
 }

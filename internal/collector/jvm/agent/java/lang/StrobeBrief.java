@@ -39,6 +39,9 @@ final class StrobeBrief {
 
     /** Is called before a value is written, and gives its depth. */
     int begin(StrobeThread t, StrobeRecorder.Function f) {
+        if (t.parts != Integer.MAX_VALUE) {
+            t.widen(); // the stack was at its end where that was to be done
+        }
         if (spent <= EACH || all <= ALL && spent <= SPEND || f.asked || turn()) {
             return f.depth;
         }

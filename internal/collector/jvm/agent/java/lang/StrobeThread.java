@@ -278,23 +278,20 @@ public final class StrobeThread extends StrobeWriter {
     void object(Object v) {
         long before = at;
         in = true;
-        StrobeBrief brief = null;
         try {
-            int depth = 3;
-            if (function != null) {
-                brief = function.brief;
-                depth = brief.begin(this, function);
+            if (function == null) {
+                StrobeValues.write(this, v, 3);
+            } else {
+                StrobeBrief brief = function.brief;
+                StrobeValues.write(this, v, brief.begin(this, function));
+                brief.end(this, at - before);
             }
-            StrobeValues.write(this, v, depth);
         } catch (Throwable e) {
             long reached = at;
             at = before;
             wipe(before, reached);
             unreadable();
         } finally {
-            if (brief != null) {
-                brief.end(this, at - before);
-            }
             in = false;
         }
     }
