@@ -76,10 +76,10 @@ func (a *app) testCommand() *cobra.Command {
 		Short: "Run a project's tests, with structured failures",
 		Long: `Finds the project's test framework, runs its tests and says what failed: place, both sides, stack, and the
 command that runs that one test again. With --setup it runs nothing, and says how the project gets its first test.
-With --trace the tests run under observation, and the session has their calls. A name alone is that of a test, as with
---test; arguments behind -- go to the framework. The exit code is 0 where all passed, 1 where a test failed or none ran, 2 where they could not be run.
-With --compare a failing and a passing run are traced, and the first call that differs is shown; the exit code is
-then 0 where nothing differs, 1 where something does.`,
+With --trace the tests run under observation, and the session has their calls. A name alone is a test's, as with
+--test; arguments behind -- go to the framework. The exit code is 0 where all passed, 1 where a test failed or none
+ran, 2 where they could not be run. With --compare a failing and a passing run are traced, and the first call that
+differs is shown; the exit code is then 0 where nothing differs, 1 where something does.`,
 		Example: `  strobe test
   strobe test -C services/api --level unit
   strobe test --test 'tests/test_parser.py::test_empty' --trace 'parser.*'

@@ -232,6 +232,16 @@ func TestEveryCallIsThere(t *testing.T) {
 	}
 }
 
+// TestWorkersOfModules: what runs in worker threads is recorded in modules, too, whichever thread loads them.
+func TestWorkersOfModules(t *testing.T) {
+	for _, in := range strobetest.Nodes(t) {
+		r := run(t, in, []agentlink.Rule{{ID: 1, On: "name", Glob: "threads.square"}}, "testdata/program/threads.mjs")
+		if n := r.book.Count(event.FunctionEnter, "threads.square"); n != 4 || r.stdout != "9 81\n9 81\nexit status 0" {
+			t.Errorf("%s: %d calls of 4, it printed %q and %q", in.Name, n, r.stdout, r.stderr)
+		}
+	}
+}
+
 // TestWideValues: a function that is handed a large graph in each call tells all of it at first, then what is near; the
 // next function has its first call told whole, one whose depth was asked for each call.
 func TestWideValues(t *testing.T) {

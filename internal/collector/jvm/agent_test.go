@@ -51,7 +51,8 @@ func under(t *testing.T, in strobetest.Interpreter, root string, patterns []stri
 
 func tracing(patterns ...string) (t collector.Tracing) {
 	for _, p := range patterns {
-		t.Probes = append(t.Probes, collector.Probe{Pattern: p, Depth: 3})
+		name, given := strings.CutSuffix(p, " whole") // with a depth that somebody asked for
+		t.Probes = append(t.Probes, collector.Probe{Pattern: name, Depth: 3, Given: given})
 	}
 	return t
 }
@@ -99,6 +100,33 @@ func TestCalls(t *testing.T) {
 				t.Errorf("it recorded (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWideValues: a method that is handed a large graph in each call tells all of it at first, then what is near; the next
+// method has its first call told whole.
+func TestWideValues(t *testing.T) {
+	in := strobetest.Javas(t)[0]
+	b := under(t, in, "", []string{"wide.Wide.walk", "wide.Wide.once"}, "-cp", compiled(t, in, "Wide"), "wide.Wide")
+	if out, err := b.cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Fatalf("%v: it printed %q", err, out)
+	}
+	b.member.Close(t.Context())
+	var walks, onces []string
+	for line := range strings.Lines(b.book.Calls()) {
+		if strings.Contains(line, `wide.Wide.walk {"node"`) {
+			walks = append(walks, line)
+		}
+		if strings.Contains(line, `wide.Wide.once {"node"`) {
+			onces = append(onces, line)
+		}
+	}
+	if len(walks) != 3000 || len(onces) != 1 || !strings.Contains(walks[2999], `"text":"text 2999","flag":false`) ||
+		!strings.Contains(walks[2999], `"id":59,"label":"node 59"`) {
+		t.Fatalf("%d walks, the last %q", len(walks), walks[max(0, len(walks)-1):])
+	}
+	if first, last, whole := len(walks[0]), len(walks[2999]), len(onces[0]); first < 4000 || last > 600 || whole < 4000 {
+		t.Errorf("%d bytes in the first call, %d in the last, %d in the other's", first, last, whole)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestOverflow(t *testing.T) {
 // TestBigValues: whatever a value has, a record is bounded, says what it leaves out, and is one.
 func TestBigValues(t *testing.T) {
 	in := strobetest.Javas(t)[0]
-	b, _ := hard(t, in, []string{"Hard.big", "Hard.work"}, "big")
+	b, _ := hard(t, in, []string{"Hard.big whole", "Hard.work"}, "big")
 	if n := b.book.Count(event.FunctionEnter, "Hard.work"); n != 200 {
 		t.Errorf("%d calls behind them", n)
 	}

@@ -224,7 +224,7 @@ func (p *process) number(f *classfile.File, m *classfile.Method, one *method, at
 		language = "kotlin"
 	}
 	told, err := json.Marshal(agentlink.Function{Name: one.name, File: at.file, Line: m.Line, Module: at.module,
-		Language: language, Params: names, Kind: "function", Depth: depth})
+		Language: language, Params: names, Kind: "function", Depth: depth &^ depthGiven})
 	if err != nil {
 		return 0, nil
 	}
@@ -235,7 +235,7 @@ func (p *process) number(f *classfile.File, m *classfile.Method, one *method, at
 		p.numbers[key] = n
 	}
 	b := binary.LittleEndian.AppendUint32(nil, uint32(n))
-	b = append(b, byte(min(depth, 255)), byte(len(names)))
+	b = append(b, byte(depth), byte(len(names)))
 	for i, name := range names {
 		quoted, err := json.Marshal(name)
 		if err != nil {
@@ -270,7 +270,8 @@ func isPlain(name string) bool {
 	return len(name) <= maxName && !strings.ContainsAny(name, "\"\\<>&\u2028\u2029")
 }
 
-const defaultDepth = 3
+// depthGiven is beside a depth that somebody asked for.
+const defaultDepth, depthGiven = 3, 64
 
 // depthOf is how deep a method's values are followed; 0: it is not to be traced.
 func depthOf(set agentlink.Set, m *method) int {
@@ -282,7 +283,12 @@ func depthOf(set agentlink.Set, m *method) int {
 		if r.Not {
 			return 0
 		}
-		depth = max(depth, cmp.Or(r.Depth, defaultDepth))
+		if d := min(cmp.Or(r.Depth, defaultDepth), depthGiven-1); d >= depth&^depthGiven {
+			depth = d
+			if r.Given {
+				depth |= depthGiven
+			}
+		}
 	}
 	return depth
 }

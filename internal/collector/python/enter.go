@@ -20,8 +20,8 @@ func embedded(img collector.Image) bool {
 	return slices.ContainsFunc(img.Files, func(f string) bool { return library.MatchString(filepath.Base(f)) })
 }
 
-// enterText is what the agent is started by. It is also read by interpreters that are too old. From 3.12 on Python warns
-// of a fork beside other threads: a fork amid this waits until this thread has gone, with the agent's own.
+// enterText is what the agent is started by. It is also read by interpreters that are too old. From 3.12 on Python
+// warns of a fork beside other threads: a fork amid this waits until this thread has gone, with the agent's own.
 const enterText = `import sys
 open(%[2]s + "/` + agentlink.InsideFile + `", "w").close()
 if sys.version_info < (3, 8):

@@ -47,7 +47,8 @@ static int define_recorder(JNIEnv *jni) {
         return 0;
     agent.define = (*jni)->GetStaticMethodID(jni, agent.recorder, "define", "([B)V");
     agent.stop = (*jni)->GetStaticMethodID(jni, agent.recorder, "stop", "()V");
-    return agent.define && agent.stop && start_recorder(jni);
+    agent.cut = (*jni)->GetStaticMethodID(jni, agent.recorder, "cut", "()J");
+    return agent.define && agent.stop && agent.cut && start_recorder(jni);
 }
 
 static void find_platform(JNIEnv *jni) {

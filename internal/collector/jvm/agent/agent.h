@@ -13,7 +13,7 @@ struct agent {
     JavaVM *vm;
     jvmtiEnv *ti;
     jclass recorder; // java.lang.StrobeRecorder
-    jmethodID define, stop;
+    jmethodID define, stop, cut;
     int stops;        // threads can be paused
     jobject platform; // the platform class loader
     int socket;       // -1: none

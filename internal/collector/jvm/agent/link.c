@@ -191,6 +191,16 @@ static void applied(JNIEnv *jni, long q, int near) {
     put(&t, ",\"gen\":");
     number(&t, agent.gen);
     put(&t, ",\"rules\":[],\"functions\":0");
+    jlong cut = (*jni)->CallStaticLongMethod(jni, agent.recorder, agent.cut);
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    else if (cut) {
+        put(&t, ",\"cut\":{\"calls\":");
+        number(&t, cut >> 32);
+        put(&t, ",\"functions\":");
+        number(&t, cut & 0xffffffff);
+        put(&t, ",\"most\":[]}");
+    }
     say_points(jni, &t);
     if (near)
         near_names(jni, &t);

@@ -10,6 +10,7 @@ import strobe_swap as swap
 from strobe_rules import AGENT, module_name, plain_module, recordable
 
 _CODE = type(ast.parse.__code__)
+_FILES = type(ast.__loader__)
 _FUNCTION = type(ast.parse)
 
 
@@ -153,7 +154,9 @@ def refuse(source, reason, name="*"):
 def _renew(rules, source, modules, functions, running):
     """Brings a source up to the rules. modules are codes of modules that have not run, running ones that do."""
     tree = _parse(source)
-    plain = compile(tree, source.path, "exec", dont_inherit=True)
+    # What Python's own loader is about to run is what the file says: that need not be compiled to be compared.
+    loaded = len(modules) == 1 and not functions and not running and type(source.loader) is _FILES
+    plain = modules[0] if loaded else compile(tree, source.path, "exec", dont_inherit=True)
     wanted = {}
     for name, c in codes_in(plain):
         depth = recordable(c) and rules.depth(source.module, name, source.path)
@@ -231,7 +234,8 @@ def _instead(source, old, expected):
     if key not in source.wanted:
         return old
     new, same = source.new.get(key), expected.get(key)
-    if new is None or same is None or same.co_code != old.co_code or same.co_names != old.co_names:
+    if (new is None or same is None or same.co_code != old.co_code or same.co_names != old.co_names or
+            new.co_varnames != old.co_varnames or not set(old.co_names) <= set(new.co_names)):
         refuse(source, "the source is not what was loaded", source.wanted[key].name[len(source.module) + 1:])
         return old
     if new.co_freevars != old.co_freevars:

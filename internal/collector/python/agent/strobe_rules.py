@@ -3,7 +3,8 @@ import os
 import sys
 from time import monotonic
 
-from strobe_values import Asked, plain_module
+from strobe_names import plain_module
+from strobe_values import Asked
 
 AGENT = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Where Python's own library and installed packages are: never the user's own code, even below their root.

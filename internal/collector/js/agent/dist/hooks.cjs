@@ -132,8 +132,9 @@ function isModule(agent, url, loaded) {
   return loaded.format === "module" || loaded.format === "module-typescript" || agent.deno && !loaded.format && typeof loaded.source === "string" && !/\.c[jt]s$/.test(url);
 }
 function mayLoadModules(agent) {
-  const script = process.argv[1] || "";
-  return script.startsWith(agent.root + "/");
+  const { parts } = agent.shared;
+  if (isMainThread) parts.modules = (process.argv[1] || "").startsWith(agent.root + "/");
+  return parts.modules === true && (isMainThread || import_node_worker_threads.default.parentPort !== null);
 }
 function hookWorkers(agent) {
   const { Worker, setEnvironmentData } = import_node_worker_threads.default;

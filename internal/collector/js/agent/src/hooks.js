@@ -7,6 +7,7 @@ import worker from 'node:worker_threads';
 import { pathToFileURL } from 'node:url';
 import { compiled, fileOf, textOf } from './scripts.js';
 import { threadNameKey } from './shared.js';
+import { isMainThread } from './threads.js';
 
 const { readFileSync } = fs;
 
@@ -79,10 +80,13 @@ function isModule(agent, url, loaded) {
     || agent.deno && !loaded.format && typeof loaded.source === 'string' && !/\.c[jt]s$/.test(url);
 }
 
-// mayLoadModules keeps the loader's thread, which costs 20 ms, from programs that are none of the user's: npm, say.
+// mayLoadModules keeps the loader's thread, which costs 20 ms, from programs that are none of the user's: npm, say. A
+// worker does not know its script yet: what holds for the program holds for it. The loader's thread has no parent to
+// speak with.
 function mayLoadModules(agent) {
-  const script = process.argv[1] || '';
-  return script.startsWith(agent.root + '/');
+  const { parts } = agent.shared;
+  if (isMainThread) parts.modules = (process.argv[1] || '').startsWith(agent.root + '/');
+  return parts.modules === true && (isMainThread || worker.parentPort !== null);
 }
 
 // A worker that is given an environment or options of its own would not load what this thread was told to. Its name it

@@ -101,7 +101,7 @@ final class StrobeCollections {
                     return true;
                 }
                 Object[] table = (Object[]) U.getReference(v, l.at[0]);
-                for (int i = 0; table != null && i < table.length; i++) {
+                for (int i = 0; table != null && i < table.length && out.size() < 2 * MOST; i++) {
                     chain(table[i], false, out);
                 }
                 return true;
@@ -168,7 +168,7 @@ final class StrobeCollections {
     static void map(StrobeThread t, Object v, StrobeLayout l, int depth, StrobeValues.Inside in) {
         ArrayList<Object> all = new ArrayList<>();
         entries(v, l, all);
-        int n = all.size() / 2, most = Math.min(n, StrobeValues.ITEMS), i = 0;
+        int n = all.size() / 2, most = Math.min(n, t.items), i = 0;
         int size = Math.max(((Map<?, ?>) v).size(), n);
         boolean texts = true;
         for (int k = 0; k < most && texts; k++) {
@@ -201,6 +201,7 @@ final class StrobeCollections {
             t.enclose(from, "{\"$\":\"obj\",\"t\":\"" + l.name + "\",\"v\":");
         }
         if (size > i) {
+            t.left++;
             t.put(StrobeValues.MORE);
             t.integer(size - i);
         }

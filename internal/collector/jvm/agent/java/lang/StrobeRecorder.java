@@ -35,7 +35,8 @@ public final class StrobeRecorder {
     static final class Function {
         int number, depth, need;
         StrobeText[] keys;
-        boolean told;
+        boolean told, asked; // asked: somebody asked for that depth
+        StrobeBrief brief = new StrobeBrief();
     }
 
     private StrobeRecorder() { }
@@ -52,6 +53,11 @@ public final class StrobeRecorder {
         fields(StrobeText.class);
         close(0, 0);
         era = eras;
+    }
+
+    /** How many values were told briefly, in the upper half, and of how many methods; called by the agent. */
+    static long cut() {
+        return StrobeBrief.cut();
     }
 
     static void stop() {
@@ -73,7 +79,8 @@ public final class StrobeRecorder {
             while (at < b.length) {
                 Function f = new Function();
                 f.number = number(b, at);
-                f.depth = b[at + 4] & 255;
+                f.depth = b[at + 4] & 63;
+                f.asked = (b[at + 4] & 64) != 0;
                 f.keys = new StrobeText[b[at + 5] & 255];
                 at += 6;
                 for (int i = 0; i < f.keys.length; i++) {
@@ -90,6 +97,9 @@ public final class StrobeRecorder {
                     functions = more;
                 }
                 Function was = functions[f.number];
+                if (was != null) {
+                    f.brief = was.brief;
+                }
                 if (was == null || !was.told) {
                     f.told = own.record(StrobeThread.FUNCTION, f.number, 0, b, at, n);
                 } else {

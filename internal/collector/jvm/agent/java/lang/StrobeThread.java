@@ -279,7 +279,13 @@ public final class StrobeThread extends StrobeWriter {
         long before = at;
         in = true;
         try {
-            StrobeValues.write(this, v, function == null ? 3 : function.depth);
+            if (function == null) {
+                StrobeValues.write(this, v, 3);
+            } else {
+                StrobeBrief brief = function.brief;
+                StrobeValues.write(this, v, brief.begin(this, function));
+                brief.end(this, at - before);
+            }
         } catch (Throwable e) {
             long reached = at;
             at = before;

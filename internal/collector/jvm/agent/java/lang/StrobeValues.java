@@ -73,6 +73,7 @@ final class StrobeValues {
     /** Whether a value is not gone into: it is too deep, there is no room, or it encloses itself. */
     private static boolean nested(StrobeThread t, Object v, String name, int depth, Inside inside) {
         if (depth <= 0 || !t.room()) {
+            t.left++;
             t.put(DEPTH);
             t.name(name);
             t.byte1('}');
@@ -146,7 +147,8 @@ final class StrobeValues {
     private static void fields(StrobeThread t, Object v, StrobeLayout l, int depth, Inside in) {
         t.put(l.head);
         for (int i = 0; i < l.keys.length; i++) {
-            if (!t.room()) {
+            if (!t.room() || i >= t.parts) {
+                t.left++;
                 t.byte1('}');
                 t.put(MORE);
                 t.integer(l.keys.length - i);
@@ -194,7 +196,7 @@ final class StrobeValues {
         int n = Array.getLength(v), i = 0;
         long from = t.at;
         t.byte1('[');
-        for (; i < n && i < ITEMS && (i == 0 || t.room()); i++) {
+        for (; i < n && i < t.items && (i == 0 || t.room()); i++) {
             if (i > 0) {
                 t.byte1(',');
             }
@@ -221,6 +223,7 @@ final class StrobeValues {
     private static void finish(StrobeThread t, long from, int more) {
         t.byte1(']');
         if (more > 0) {
+            t.left++;
             t.enclose(from, "{\"$\":\"list\",\"v\":");
             t.put(MORE);
             t.integer(more);
@@ -252,7 +255,7 @@ final class StrobeValues {
         int i = 0;
         long start = t.at;
         t.byte1('[');
-        for (; i < n && i < a.length && i < ITEMS && (i == 0 || t.room()); i++) {
+        for (; i < n && i < a.length && i < t.items && (i == 0 || t.room()); i++) {
             if (i > 0) {
                 t.byte1(',');
             }

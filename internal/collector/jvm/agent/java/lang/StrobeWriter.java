@@ -17,9 +17,26 @@ class StrobeWriter {
     long at; // where is written
     boolean in; // in the recorder: what it calls is not recorded
 
+    long soft = SOFT; // where that is in this record
+    int items = StrobeValues.ITEMS, parts = Integer.MAX_VALUE; // most elements of a list, and fields of an object
+    int left; // how often parts were left out
+
     /** Whether a value may still have parts. */
     boolean room() {
-        return at - next < SOFT;
+        return at - next < soft;
+    }
+
+    /** Bounds what is written from here on. */
+    void narrow(int bytes, int most) {
+        soft = Math.min(SOFT, at - next + bytes);
+        items = parts = most;
+        left = 0;
+    }
+
+    void widen() {
+        soft = SOFT;
+        items = StrobeValues.ITEMS;
+        parts = Integer.MAX_VALUE;
     }
 
     void put(StrobeText s) {
