@@ -280,8 +280,9 @@ func (b *lockReport) circle(t *lockTable, table *locks.Table, inv locks.Inversio
 		c.Locks = append(c.Locks, t.named(e.From, names[e.From]))
 		take := locks.Take{ThreadID: table.Threads[inv.By[k]-1].TID, Holds: t.named(e.From, names[e.From]),
 			Takes: t.named(e.To, names[e.To]), Stack: t.frames(stacks[k])}
-		if since := t.frames(t.walk(e.FromPlace, 0, 0, nil)); len(since) > 0 {
-			take.Since = since[0]
+		since := t.walk(e.FromPlace, 0, 0, nil)
+		if f := since.thread.Frames; len(f) > 0 && !f[0].Library(t.look.view.Project) {
+			take.Since = t.frames(since)[0]
 		}
 		c.Takes = append(c.Takes, take)
 	}
