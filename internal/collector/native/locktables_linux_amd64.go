@@ -53,7 +53,8 @@ func (p *process) lockTable(dead bool) *lockTable {
 		return nil
 	}
 	head := *p.region.Locks()
-	t := &lockTable{p: p, head: &head, stacks: map[*ring.LockEdge]*ring.LockStack{}, dead: dead, noRing: atomic.LoadUint64(&p.region.Control().NoRingLost)}
+	t := &lockTable{p: p, head: &head, stacks: map[*ring.LockEdge]*ring.LockStack{},
+		dead: dead, noRing: atomic.LoadUint64(&p.region.Control().NoRingLost)}
 	for i := range min(int(head.Edges), ring.MaxLockEdges) {
 		if e := *p.region.LockEdge(i); e.Ready != 0 && e.Dead == 0 {
 			t.edges = append(t.edges, &e)
@@ -204,7 +205,7 @@ func (b *lockReport) add(t *lockTable) {
 		c.ticks += t.at - min(w.since, t.at)
 	}
 	for _, n := range t.notSeen {
-		if !slices.Contains(b.r.NotSeen, n) {
+		if !slices.Contains(b.r.NotSeen, n) && (!strings.HasPrefix(n, "pthread_rwlock") || t.usesRW()) {
 			b.r.NotSeen = append(b.r.NotSeen, n)
 		}
 	}
@@ -223,6 +224,13 @@ func (b *lockReport) add(t *lockTable) {
 	if n := t.noRing; n > 0 {
 		b.missing("%d calls of threads beyond the rings", n)
 	}
+}
+
+// usesRW reports whether rwlocks were seen.
+func (t *lockTable) usesRW() bool {
+	const rw = ring.LockModeRW<<16 | ring.LockModeRW
+	return slices.ContainsFunc(t.edges, func(e *ring.LockEdge) bool { return e.Mode&rw != 0 }) ||
+		slices.ContainsFunc(t.waits, func(w *ring.LockWait) bool { return lockKind(w.Kind) == "rwlock" })
 }
 
 // table is what internal/locks takes.

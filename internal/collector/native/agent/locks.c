@@ -66,8 +66,8 @@ static void listed(u64 lock, u32 *next, u32 ref) {
 	while (!__atomic_compare_exchange_n(head, &was, ref, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 }
 
-// made notes that the thread made an edge in its present segment. Segments that follow each other are one stretch; where
-// there is no room for another one, the thread's last one reaches up to now.
+// made notes that the thread made an edge in its present segment. Segments that follow each other are one stretch;
+// where there is no room for another one, the thread's last one reaches up to now.
 static void made(struct strobe_lockedge *e, struct strobe_header *t) {
 	u32 self = me(t), s = t->locks.segment;
 	struct strobe_locktaker *mine = 0;
