@@ -242,8 +242,8 @@ func (p *LaunchParams) launched(sess *session.Session, pending int, traced bool)
 		res.Unhookable, res.UnhookableCount = byReason(t.Unhookable)
 		res.NextSteps = `What is odd: debug_query {"view":"summary","waitMs":5000}. Calls: debug_query ` +
 			`{"view":"tree"}. At the end: debug_session {"action":"stop"}.`
-		if t.Hooked == 0 && recordsSockets(t.Probes) {
-			res.NextSteps = socketsRecorded
+		if apart := recordedApart(t.Probes); t.Hooked == 0 && apart != "" {
+			res.NextSteps = apart
 		} else if t.Hooked == 0 && !t.Later {
 			res.NextSteps = "No function is hooked: see warnings and unhookable; debug_trace changes patterns while it runs, " +
 				"debug_query shows output."

@@ -227,8 +227,8 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 		r.Status = "Nothing is traced. Add patterns, for example @usercode for all functions under projectRoot."
 	case t.Hooked == 0 && recordsExceptions(t.Probes):
 		r.Status = "Exceptions are recorded, no function is traced. Query them with eventType: exception."
-	case t.Hooked == 0 && recordsSockets(t.Probes):
-		r.Status = socketsRecorded
+	case t.Hooked == 0 && recordedApart(t.Probes) != "":
+		r.Status = recordedApart(t.Probes)
 	case t.Hooked == 0:
 		r.Status = "No function is hooked: see warnings and unhookable."
 	default:
@@ -238,11 +238,16 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 	return r
 }
 
-// socketsRecorded is said where @sockets is all that is recorded.
-const socketsRecorded = "What the program does on the network is recorded: debug_query, channel: sockets."
-
-func recordsSockets(probes []collector.ProbeStatus) bool {
-	return slices.ContainsFunc(probes, func(p collector.ProbeStatus) bool {
-		return p.Hooked > 0 && strings.HasPrefix(p.Pattern, "@sockets")
-	})
+// recordedApart says what is recorded where that is no calls, "" where nothing is.
+func recordedApart(probes []collector.ProbeStatus) string {
+	for _, p := range probes {
+		switch {
+		case p.Hooked == 0:
+		case strings.HasPrefix(p.Pattern, "@sockets"):
+			return "What the program does on the network is recorded: debug_query, channel: sockets."
+		case p.Pattern == "@locks":
+			return "Orders of locks, and waits for them, are recorded: debug_session status with locks."
+		}
+	}
+	return ""
 }

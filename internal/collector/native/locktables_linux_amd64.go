@@ -48,13 +48,13 @@ const maxKept = 16
 
 // lockTable copies the tables of a process; nil where nothing was recorded. The region is there.
 func (p *process) lockTable(dead bool) *lockTable {
-	if !p.injected.Load() || p.region == nil || !slices.ContainsFunc(*p.hooks.Load(),
+	if !p.injected.Load() || p.region == nil || p.shares != nil || !slices.ContainsFunc(*p.hooks.Load(),
 		func(h *hooked) bool { return h != nil && h.own != nil && h.own.flags == hookLocks }) {
 		return nil
 	}
 	head := *p.region.Locks()
 	t := &lockTable{p: p, head: &head, stacks: map[*ring.LockEdge]*ring.LockStack{},
-		dead: dead, noRing: atomic.LoadUint64(&p.region.Control().NoRingLost)}
+		dead: dead, at: p.t.rt.clock.Now(), noRing: atomic.LoadUint64(&p.region.Control().NoRingLost)}
 	for i := range min(int(head.Edges), ring.MaxLockEdges) {
 		if e := *p.region.LockEdge(i); e.Ready != 0 && e.Dead == 0 {
 			t.edges = append(t.edges, &e)
@@ -79,7 +79,6 @@ func (p *process) lockTable(dead bool) *lockTable {
 			t.now = append(t.now, waitsNow{on, atomic.LoadUint64(&h.Locks.WaitTSC), h.TID})
 		}
 	}
-	t.at = p.t.rt.clock.Now()
 	view := &snapshot.Process{PID: p.pid, Mem: p.mem, Project: p.t.cmd.ProjectRoot, Stub: p.stubs()}
 	p.mu.Lock()
 	mods := slices.Clone(p.modules)
@@ -116,7 +115,7 @@ func (t *target) Locks(context.Context) (*locks.Report, error) {
 	t.mu.Unlock()
 	for _, p := range t.processes() {
 		p.regionMu.Lock()
-		if !p.released && p.shares == nil {
+		if !p.released {
 			if lt := p.lockTable(false); lt != nil {
 				tables = append(tables, lt)
 			}
@@ -298,15 +297,7 @@ func (b *lockReport) circle(t *lockTable, table *locks.Table, inv locks.Inversio
 }
 
 func (b *lockReport) report() *locks.Report {
-	sorting.By(b.contends, func(x, y contended) int {
-		switch {
-		case x.ticks > y.ticks:
-			return -1
-		case x.ticks < y.ticks:
-			return 1
-		}
-		return 0
-	})
+	sorting.By(b.contends, func(x, y contended) int { return cmp.Compare(y.ticks, x.ticks) })
 	b.r.MoreContended = max(len(b.contends)-maxContended, 0)
 	for i := range b.contends[:min(len(b.contends), maxContended)] {
 		b.r.Contention = append(b.r.Contention, b.waiting(&b.contends[i]))
@@ -335,15 +326,7 @@ func (b *lockReport) waiting(c *contended) locks.Waiting {
 	if b.several {
 		w.PID = c.t.p.pid
 	}
-	sorting.By(c.waits, func(x, y *ring.LockWait) int {
-		switch {
-		case x.Ticks > y.Ticks:
-			return -1
-		case x.Ticks < y.Ticks:
-			return 1
-		}
-		return 0
-	})
+	sorting.By(c.waits, func(x, y *ring.LockWait) int { return cmp.Compare(y.Ticks, x.Ticks) })
 	name, most := "", uint64(0)
 	for i, at := range c.waits {
 		s := c.t.walk(at.RIP, at.RSP, at.RBP, at.Stack[:min(int(at.Bytes), len(at.Stack))])

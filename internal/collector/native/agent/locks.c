@@ -278,7 +278,6 @@ static u32 waits(struct strobe_header *t, u32 id, u64 at, u64 lock, u64 rbp, u64
 
 static void waited(struct strobe_header *t, const struct strobe_saved *s, u32 kind, u64 at) {
 	u64 lock = s->regs[0], end = now(), ticks = end - s->regs[1], place = *(const u64 *)at;
-	t->locks.waiton = 0;
 	const struct strobe_held *top = &t->locks.held[t->locks.count];
 	if (kind == STROBE_LOCK_WAITS && t->locks.count && top->lock == lock) place = top->place;
 	u64 key = mix(mix(mix(0, lock), place), kind) | 1;
@@ -359,6 +358,7 @@ void lock_exit(const u64 *r, u32 id, u64 at) {
 	const struct strobe_hook *h = &HOOKS[id & (STROBE_MAX_HOOKS - 1)];
 	struct strobe_header *t = self_slow();
 	if (!t) return;
+	t->locks.waiton = 0; // whatever is known of its beginning: a handler on another stack may have taken that away
 	while (t->savedcount && t->saved[(t->savedcount - 1) % STROBE_MAX_SAVED].frame < at) t->savedcount--;
 	if (!t->savedcount) return;
 	const struct strobe_saved *s = &t->saved[--t->savedcount % STROBE_MAX_SAVED];
