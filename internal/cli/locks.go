@@ -46,21 +46,12 @@ func (a *app) locksRun(ctx context.Context, f runFlags, args []string) error {
 		return fmt.Errorf("no command behind --")
 	}
 	f.trace = []string{"@locks"}
-	req, err := a.launchRequest(f, args)
-	if err != nil {
-		return err
-	}
-	r, input, err := a.begin(ctx, req)
-	if err != nil {
-		return err
-	}
-	defer r.client.Close()
 	found := false
-	r.report = func(ctx context.Context) (err error) {
+	err := a.runTelling(ctx, f, args, func(ctx context.Context, r *running) (err error) {
 		found, err = a.showLocks(ctx, r.client, r.id)
 		return err
-	}
-	if err := r.inFront(ctx, f, input); err != nil || found {
+	})
+	if err != nil || found {
 		return err
 	}
 	return &exitStatus{code: exitNothing}
@@ -74,7 +65,7 @@ func (r *running) reported(ctx context.Context, end *outcome) error {
 	if code := end.code(); code != exitOK {
 		fmt.Fprintf(r.app.err, "strobe: the program ended with exit code %d\n", code)
 	}
-	return r.report(ctx)
+	return r.report(ctx, r)
 }
 
 // locksOf tells of the locks of a program that is in a session.

@@ -93,10 +93,16 @@ type running struct {
 	also string                // a kind of event beside output that is shown
 	show func(*rawEvent) error // how
 
-	report func(context.Context) error // what is shown at the end instead of the calls, while the session is there
+	report func(context.Context, *running) error // of runTelling
 }
 
 func (a *app) run(ctx context.Context, f runFlags, args []string) error {
+	return a.runTelling(ctx, f, args, nil)
+}
+
+// runTelling is run with a report at the end, while the session is there, instead of the calls.
+func (a *app) runTelling(ctx context.Context, f runFlags, args []string,
+	report func(context.Context, *running) error) error {
 	req, err := a.launchRequest(f, args)
 	if err != nil {
 		return err
@@ -106,6 +112,7 @@ func (a *app) run(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	defer r.client.Close()
+	r.report = report
 	return r.inFront(ctx, f, input)
 }
 
@@ -399,7 +406,7 @@ func (r *running) stop(ctx context.Context, f runFlags) (*outcome, error) {
 // end asks the program to end, or lets go of it.
 func (r *running) end(ctx context.Context, ask string, grace time.Duration) (*outcome, error) {
 	if r.report != nil {
-		if err := r.report(context.WithoutCancel(ctx)); err != nil {
+		if err := r.report(context.WithoutCancel(ctx), r); err != nil {
 			return nil, err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/fault"
-	"github.com/strobe-debug/strobe/internal/locks"
 	"github.com/strobe-debug/strobe/internal/waits"
 )
 
@@ -336,7 +335,7 @@ func (g *Group) Tasks(ctx context.Context) (*TaskReport, error) {
 }
 
 // Locks implements LockReporter: those of machine code.
-func (g *Group) Locks(ctx context.Context) (*locks.Report, error) {
+func (g *Group) Locks(ctx context.Context) (*LockReport, error) {
 	if l, ok := g.Hosted.(LockReporter); ok {
 		return l.Locks(ctx)
 	}

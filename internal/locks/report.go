@@ -95,8 +95,8 @@ func (r *Report) Text() string {
 	if len(r.Contention) == 0 {
 		fmt.Fprintln(&b, "No wait for a lock.")
 	}
-	for _, n := range r.NotSeen {
-		fmt.Fprintf(&b, "Not seen: %s.\n", n)
+	if len(r.NotSeen) > 0 {
+		fmt.Fprintf(&b, "Not seen: %s.\n", strings.Join(r.NotSeen, "; "))
 	}
 	if r.NextSteps != "" {
 		fmt.Fprintf(&b, "Next: %s\n", r.NextSteps)

@@ -8,7 +8,7 @@ const (
 	MaxHeld        = 32 // of one thread
 	LockSeen       = 256
 	MaxLockEdges   = 1 << 16
-	MaxLockStacks  = 4096 // of the first edges
+	MaxLockStacks  = 2048 // of the first edges
 	MaxLockWaits   = 1024
 	MaxLockThreads = 1 << 13
 	MaxLockLinks   = 1 << 14

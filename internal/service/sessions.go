@@ -178,6 +178,8 @@ var sessionOp = Op{
 		"its name and owner, a thread to join, a file, a child), and where in the program's own code. " +
 		"Threads that do the same share a row with count. Circles of waits in which nothing moved for 50 ms are in " +
 		"deadlocks; probable is set where an owner had to be inferred. " +
+		"Status with locks tells locks that threads take in a circle, which will deadlock when they meet, and who waited " +
+		"for which lock how long; recorded from the first asking on, or from the launch with trace @locks. " +
 		"Stop takes breakpoints away, sends signal to all of the program's processes, lets paused threads go on, and kills " +
 		"what has not ended after graceMs: asked and killed say which it was. " +
 		"Action signal reaches the program's process group, as Ctrl-C would; paused threads go on, so that a " +

@@ -238,20 +238,21 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 	return r
 }
 
-// asideChannels are where patterns that match no function are recorded.
-var asideChannels = []struct{ pattern, channel, what string }{
-	{"@sockets", collector.SocketsChannel, "What the program does on the network"},
-	{"@goroutines", collector.GoroutinesChannel, "What goroutines do"},
-	{"@channels", collector.GoChannelsChannel, "What is done to Go's channels"},
+// asides are where patterns that match no function are recorded, and how that is asked for.
+var asides = []struct{ pattern, recorded string }{
+	{"@sockets", "What the program does on the network is recorded: debug_query, channel: sockets."},
+	{"@locks", "Orders of locks, and waits for them, are recorded: debug_session status with locks."},
+	{"@goroutines", "What goroutines do is recorded: debug_query, channel: " + collector.GoroutinesChannel + "."},
+	{"@channels", "What is done to Go's channels is recorded: debug_query, channel: " + collector.GoChannelsChannel + "."},
 }
 
-// asideRecorded says what is recorded where no function is traced.
+// asideRecorded says what is recorded where no function is traced, "" where nothing is.
 func asideRecorded(probes []collector.ProbeStatus) string {
-	for _, a := range asideChannels {
+	for _, a := range asides {
 		if slices.ContainsFunc(probes, func(p collector.ProbeStatus) bool {
 			return p.Hooked > 0 && strings.HasPrefix(p.Pattern, a.pattern)
 		}) {
-			return fmt.Sprintf("%s is recorded: debug_query, channel: %s.", a.what, a.channel)
+			return a.recorded
 		}
 	}
 	return ""

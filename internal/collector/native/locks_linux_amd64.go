@@ -67,6 +67,9 @@ var slowPaths = []string{"futex::Mutex::lock_contended", "futex::RwLock::read_co
 	"futex::RwLock::write_contended", "RawMutex::lock_slow", "RawRwLock::lock_shared_slow",
 	"RawRwLock::lock_exclusive_slow"}
 
+// angles takes out what newer symbols of Rust's have around a type: <a::Mutex>::lock.
+var angles = strings.NewReplacer("<", "", ">", "")
+
 // locksWanted reports whether a pattern asks for locks. probeMu is held.
 func (t *target) locksWanted() bool {
 	return !t.stopping.Load() && !t.leaving.Load() &&
@@ -107,6 +110,7 @@ func (p *process) recordLocks(ctx context.Context) error {
 // hookLockFunctions makes the hooks of one module. One that cannot be hooked is told of.
 func (p *process) hookLockFunctions(ctx context.Context, m *loaded, mod *symbol.Module) {
 	_, _, glibc := mod.Symbol("__pthread_mutex_lock")
+	versions := lockVersions(mod)
 	for i := range lockFunctions {
 		f := &lockFunctions[i]
 		a, size, ok := mod.Symbol(f.name)
@@ -114,6 +118,9 @@ func (p *process) hookLockFunctions(ctx context.Context, m *loaded, mod *symbol.
 			continue
 		}
 		p.hookLock(ctx, m, mod, f, a, size, glibc)
+		for _, v := range versions[f.name] {
+			p.hookLock(ctx, m, mod, f, v.Low, v.Size(), glibc)
+		}
 		if f.what == ring.LockMutex {
 			if a, size, ok := waitFunction(mod, a, size); ok {
 				p.hookLock(ctx, m, mod, &lockFunction{name: "__lll_lock_wait", what: ring.LockWaits, slot: slotEnter}, a,
@@ -130,13 +137,32 @@ func (p *process) hookLockFunctions(ctx context.Context, m *loaded, mod *symbol.
 		if fns[i].Language != symbol.LangRust && !strings.HasPrefix(fns[i].Raw, "_") {
 			continue
 		}
+		name := angles.Replace(fns[i].Name)
 		for _, end := range slowPaths {
-			if strings.HasSuffix(fns[i].Name, end) {
+			if strings.HasSuffix(name, end) {
 				p.hookLock(ctx, m, mod, &lockFunction{name: fns[i].Name, what: ring.LockSlow, slot: slotEnter}, fns[i].Low,
 					fns[i].Size(), false)
 			}
 		}
 	}
+}
+
+// lockVersions finds the functions of a file by the names of lockFunctions: of some there are several versions.
+func lockVersions(mod *symbol.Module) map[string][]*symbol.Function {
+	by := map[string][]*symbol.Function{}
+	for i := range lockFunctions {
+		by[lockFunctions[i].name] = nil
+	}
+	fns := mod.Functions()
+	for i := range fns {
+		for _, name := range append([]string{fns[i].Name}, fns[i].Aliases...) {
+			name, _, _ = strings.Cut(name, "@")
+			if have, ok := by[name]; ok {
+				by[name] = append(have, &fns[i])
+			}
+		}
+	}
+	return by
 }
 
 // hookLock makes one hook.

@@ -48,12 +48,13 @@ const maxKept = 16
 
 // lockTable copies the tables of a process; nil where nothing was recorded. The region is there.
 func (p *process) lockTable(dead bool) *lockTable {
-	if !p.injected.Load() || p.region == nil || !slices.ContainsFunc(*p.hooks.Load(),
+	if !p.injected.Load() || p.region == nil || p.shares != nil || !slices.ContainsFunc(*p.hooks.Load(),
 		func(h *hooked) bool { return h != nil && h.own != nil && h.own.flags == hookLocks }) {
 		return nil
 	}
 	head := *p.region.Locks()
-	t := &lockTable{p: p, head: &head, stacks: map[*ring.LockEdge]*ring.LockStack{}, dead: dead, noRing: atomic.LoadUint64(&p.region.Control().NoRingLost)}
+	t := &lockTable{p: p, head: &head, stacks: map[*ring.LockEdge]*ring.LockStack{},
+		dead: dead, at: p.t.rt.clock.Now(), noRing: atomic.LoadUint64(&p.region.Control().NoRingLost)}
 	for i := range min(int(head.Edges), ring.MaxLockEdges) {
 		if e := *p.region.LockEdge(i); e.Ready != 0 && e.Dead == 0 {
 			t.edges = append(t.edges, &e)
@@ -78,7 +79,6 @@ func (p *process) lockTable(dead bool) *lockTable {
 			t.now = append(t.now, waitsNow{on, atomic.LoadUint64(&h.Locks.WaitTSC), h.TID})
 		}
 	}
-	t.at = p.t.rt.clock.Now()
 	view := &snapshot.Process{PID: p.pid, Mem: p.mem, Project: p.t.cmd.ProjectRoot, Stub: p.stubs()}
 	p.mu.Lock()
 	mods := slices.Clone(p.modules)
@@ -115,7 +115,7 @@ func (t *target) Locks(context.Context) (*locks.Report, error) {
 	t.mu.Unlock()
 	for _, p := range t.processes() {
 		p.regionMu.Lock()
-		if !p.released && p.shares == nil {
+		if !p.released {
 			if lt := p.lockTable(false); lt != nil {
 				tables = append(tables, lt)
 			}
@@ -204,7 +204,7 @@ func (b *lockReport) add(t *lockTable) {
 		c.ticks += t.at - min(w.since, t.at)
 	}
 	for _, n := range t.notSeen {
-		if !slices.Contains(b.r.NotSeen, n) {
+		if !slices.Contains(b.r.NotSeen, n) && (!strings.HasPrefix(n, "pthread_rwlock") || t.usesRW()) {
 			b.r.NotSeen = append(b.r.NotSeen, n)
 		}
 	}
@@ -223,6 +223,13 @@ func (b *lockReport) add(t *lockTable) {
 	if n := t.noRing; n > 0 {
 		b.missing("%d calls of threads beyond the rings", n)
 	}
+}
+
+// usesRW reports whether rwlocks were seen.
+func (t *lockTable) usesRW() bool {
+	const rw = ring.LockModeRW<<16 | ring.LockModeRW
+	return slices.ContainsFunc(t.edges, func(e *ring.LockEdge) bool { return e.Mode&rw != 0 }) ||
+		slices.ContainsFunc(t.waits, func(w *ring.LockWait) bool { return lockKind(w.Kind) == "rwlock" })
 }
 
 // table is what internal/locks takes.
@@ -280,8 +287,9 @@ func (b *lockReport) circle(t *lockTable, table *locks.Table, inv locks.Inversio
 		c.Locks = append(c.Locks, t.named(e.From, names[e.From]))
 		take := locks.Take{ThreadID: table.Threads[inv.By[k]-1].TID, Holds: t.named(e.From, names[e.From]),
 			Takes: t.named(e.To, names[e.To]), Stack: t.frames(stacks[k])}
-		if since := t.frames(t.walk(e.FromPlace, 0, 0, nil)); len(since) > 0 {
-			take.Since = since[0]
+		since := t.walk(e.FromPlace, 0, 0, nil)
+		if f := since.thread.Frames; len(f) > 0 && !f[0].Library(t.look.view.Project) {
+			take.Since = t.frames(since)[0]
 		}
 		c.Takes = append(c.Takes, take)
 	}
@@ -289,15 +297,7 @@ func (b *lockReport) circle(t *lockTable, table *locks.Table, inv locks.Inversio
 }
 
 func (b *lockReport) report() *locks.Report {
-	sorting.By(b.contends, func(x, y contended) int {
-		switch {
-		case x.ticks > y.ticks:
-			return -1
-		case x.ticks < y.ticks:
-			return 1
-		}
-		return 0
-	})
+	sorting.By(b.contends, func(x, y contended) int { return cmp.Compare(y.ticks, x.ticks) })
 	b.r.MoreContended = max(len(b.contends)-maxContended, 0)
 	for i := range b.contends[:min(len(b.contends), maxContended)] {
 		b.r.Contention = append(b.r.Contention, b.waiting(&b.contends[i]))
@@ -326,15 +326,7 @@ func (b *lockReport) waiting(c *contended) locks.Waiting {
 	if b.several {
 		w.PID = c.t.p.pid
 	}
-	sorting.By(c.waits, func(x, y *ring.LockWait) int {
-		switch {
-		case x.Ticks > y.Ticks:
-			return -1
-		case x.Ticks < y.Ticks:
-			return 1
-		}
-		return 0
-	})
+	sorting.By(c.waits, func(x, y *ring.LockWait) int { return cmp.Compare(y.Ticks, x.Ticks) })
 	name, most := "", uint64(0)
 	for i, at := range c.waits {
 		s := c.t.walk(at.RIP, at.RSP, at.RBP, at.Stack[:min(int(at.Bytes), len(at.Stack))])

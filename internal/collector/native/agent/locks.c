@@ -66,14 +66,22 @@ static void listed(u64 lock, u32 *next, u32 ref) {
 	while (!__atomic_compare_exchange_n(head, &was, ref, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 }
 
-// made notes that the thread made an edge in its present segment.
+// made notes that the thread made an edge in its present segment. Segments that follow each other are one stretch;
+// where there is no room for another one, the thread's last one reaches up to now.
 static void made(struct strobe_lockedge *e, struct strobe_header *t) {
 	u32 self = me(t), s = t->locks.segment;
+	struct strobe_locktaker *mine = 0;
 	if (!self) return;
 	for (u32 k = 0; k < STROBE_LOCK_THREADS; k++) {
 		struct strobe_locktaker *by = &e->threads[k];
 		u32 was = __atomic_load_n(&by->thread, __ATOMIC_RELAXED);
-		if (was == self) { by->last = s; return; }
+		if (was == self) {
+			mine = by;
+			if (s - by->first <= by->last + 1 - by->first) {
+				if (s > by->last) by->last = s;
+				return;
+			}
+		}
 		if (was) continue;
 		if (!__atomic_compare_exchange_n(&by->thread, &was, self, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			k--;
@@ -82,7 +90,8 @@ static void made(struct strobe_lockedge *e, struct strobe_header *t) {
 		by->first = by->last = s;
 		return;
 	}
-	count(&LOCKS->morethreads);
+	if (mine) mine->last = s;
+	else count(&LOCKS->morethreads);
 }
 
 // fill makes an edge what held[i] and the call at hand say.
@@ -269,7 +278,6 @@ static u32 waits(struct strobe_header *t, u32 id, u64 at, u64 lock, u64 rbp, u64
 
 static void waited(struct strobe_header *t, const struct strobe_saved *s, u32 kind, u64 at) {
 	u64 lock = s->regs[0], end = now(), ticks = end - s->regs[1], place = *(const u64 *)at;
-	t->locks.waiton = 0;
 	const struct strobe_held *top = &t->locks.held[t->locks.count];
 	if (kind == STROBE_LOCK_WAITS && t->locks.count && top->lock == lock) place = top->place;
 	u64 key = mix(mix(mix(0, lock), place), kind) | 1;
@@ -350,6 +358,7 @@ void lock_exit(const u64 *r, u32 id, u64 at) {
 	const struct strobe_hook *h = &HOOKS[id & (STROBE_MAX_HOOKS - 1)];
 	struct strobe_header *t = self_slow();
 	if (!t) return;
+	t->locks.waiton = 0; // whatever is known of its beginning: a handler on another stack may have taken that away
 	while (t->savedcount && t->saved[(t->savedcount - 1) % STROBE_MAX_SAVED].frame < at) t->savedcount--;
 	if (!t->savedcount) return;
 	const struct strobe_saved *s = &t->saved[--t->savedcount % STROBE_MAX_SAVED];
