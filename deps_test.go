@@ -78,7 +78,8 @@ var mayImport = map[string][]string{
 	"internal/crash":    {},
 	"internal/settings": {},
 	"internal/install":  {},
-	"internal/iochan":   {"internal/websocket"},
+	"internal/iochan":   {"internal/websocket", "internal/sound"},
+	"internal/sound":    {},
 	// asks as debug_query does, sends by channels
 	"internal/scenario": {"internal/query", "internal/iochan"},
 	// the shape of what threads do
