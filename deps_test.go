@@ -78,8 +78,10 @@ var mayImport = map[string][]string{
 	"internal/crash":    {},
 	"internal/settings": {},
 	"internal/install":  {},
-	"internal/iochan":   {"internal/websocket", "internal/sound"},
+	"internal/iochan":   {"internal/websocket", "internal/sound", "internal/sound/pulse"},
 	"internal/sound":    {},
+	// the protocol of sound servers
+	"internal/sound/pulse": {},
 	// asks as debug_query does, sends by channels
 	"internal/scenario": {"internal/query", "internal/iochan"},
 	// the shape of what threads do

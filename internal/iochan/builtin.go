@@ -64,9 +64,6 @@ var socketsKind = Kind{
 	New: func(string, json.RawMessage) (Channel, error) { return &calls{name: "sockets"}, nil },
 }
 
-var audioKind = Kind{Name: "audio",
-	Missing: "sound is not recorded in this version; observe what the program computes with debug_trace"}
-
 var midiKind = Kind{Name: "midi",
 	Missing: "MIDI is not connected in this version; trace the program's own handlers with debug_trace"}
 

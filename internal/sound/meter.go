@@ -138,6 +138,9 @@ func changed(a, b *Piece) bool {
 	return math.Abs(a.RMS-b.RMS) >= changeDB || math.Abs(a.Pitch-b.Pitch) > changePitch*max(a.Pitch, b.Pitch)
 }
 
+// Frames is how many came and were looked at.
+func (m *Meter) Frames() int64 { return m.frames + int64(len(m.block)/m.Channels) }
+
 // Whole is what was heard until now.
 type Whole struct {
 	Frames, Clipped int64
