@@ -96,7 +96,7 @@ func (a *audio) Open(ctx context.Context, t Target, out Out) error {
 	var socket string
 	var err error
 	if a.arg == private {
-		if a.server, err = startSoundServer(ctx); err != nil {
+		if a.server, err = acquireServer(ctx, t); err != nil {
 			return err
 		}
 		socket = a.server.socket()
@@ -128,7 +128,7 @@ func (a *audio) Variables() map[string]string {
 	if a.server == nil {
 		return nil
 	}
-	return map[string]string{"server": "unix:" + a.server.socket(), "dir": filepath.Dir(filepath.Dir(a.server.socket()))}
+	return map[string]string{"server": "unix:" + a.server.socket(), "dir": a.server.dir}
 }
 
 // event is told of streams; from the connection's goroutine.
@@ -296,7 +296,7 @@ func (a *audio) input(ctx context.Context) error {
 func (a *audio) Close() error {
 	if a.conn == nil {
 		if a.server != nil {
-			a.server.stop()
+			a.server.release()
 		}
 		return nil
 	}
@@ -313,7 +313,7 @@ func (a *audio) Close() error {
 		a.inputs.Unlock()
 		a.conn.Close()
 		if a.server != nil {
-			a.server.stop()
+			a.server.release()
 		}
 	})
 	return errors.Join(errs...)

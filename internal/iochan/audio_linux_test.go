@@ -103,7 +103,7 @@ func (s *studio) start(args ...string) *exec.Cmd {
 		cmd.Env = append(cmd.Env, name+"="+v)
 	}
 	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -64,9 +64,6 @@ var socketsKind = Kind{
 	New: func(string, json.RawMessage) (Channel, error) { return &calls{name: "sockets"}, nil },
 }
 
-var midiKind = Kind{Name: "midi",
-	Missing: "MIDI is not connected in this version; trace the program's own handlers with debug_trace"}
-
 // stdio sends to standard input; output is told by the session's own streams.
 type stdio struct{ t Target }
 

@@ -44,6 +44,41 @@ type soundServer struct {
 	ended  chan struct{}
 	closed sync.Once
 	runs   []*exec.Cmd
+	jack   bool // programs can use it as JACK
+	of     Target
+	users  int // needs servers.mu
+}
+
+// servers are the private servers of sessions: the channels of one share theirs.
+var servers = struct {
+	mu  sync.Mutex
+	all map[Target]*soundServer
+}{all: map[Target]*soundServer{}}
+
+// acquireServer returns the session's server, and starts it where it is the first. The caller calls release.
+func acquireServer(ctx context.Context, t Target) (*soundServer, error) {
+	servers.mu.Lock()
+	defer servers.mu.Unlock()
+	s := servers.all[t]
+	if s == nil {
+		var err error
+		if s, err = startSoundServer(ctx); err != nil {
+			return nil, err
+		}
+		s.of, servers.all[t] = t, s
+	}
+	s.users++
+	return s, nil
+}
+
+// release ends the server with its last channel.
+func (s *soundServer) release() {
+	servers.mu.Lock()
+	defer servers.mu.Unlock()
+	if s.users--; s.users == 0 {
+		delete(servers.all, s.of)
+		s.stop()
+	}
 }
 
 // startSoundServer starts one. The caller calls stop.
@@ -62,7 +97,7 @@ func startSoundServer(ctx context.Context) (*soundServer, error) {
 	go s.keep()
 	ctx, cancel := context.WithTimeout(ctx, serverMax)
 	defer cancel()
-	if pipewire == "" {
+	if s.jack = pipewire == ""; s.jack {
 		err = s.pipewire(ctx)
 	} else {
 		err = s.pulseaudio(ctx)
@@ -225,7 +260,7 @@ func loadInput(ctx context.Context, c *pulse.Conn, suffix string) ([]uint32, err
 		return nil, err
 	}
 	source, err := c.Load(ctx, "module-remap-source",
-		monoSound+"master="+sinkIn+suffix+".monitor source_name="+sourceIn+suffix+" source_properties=device.description=Strobe")
+		monoSound+"master="+sinkIn+suffix+".monitor source_name="+sourceIn+suffix)
 	if err != nil {
 		return []uint32{sink}, err
 	}

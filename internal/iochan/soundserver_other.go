@@ -11,9 +11,9 @@ import (
 
 const sinkIn, sourceIn = "strobe_in", "strobe_mic"
 
-type soundServer struct{}
+type soundServer struct{ dir string }
 
-func startSoundServer(context.Context) (*soundServer, error) {
+func acquireServer(context.Context, Target) (*soundServer, error) {
 	return nil, fault.New(fault.Unsupported, "Watch the program on Linux.", "private sound servers are for Linux")
 }
 
@@ -21,4 +21,4 @@ func loadInput(context.Context, *pulse.Conn, string) ([]uint32, error) { return 
 
 func (*soundServer) socket() string                 { return "" }
 func (*soundServer) environment() map[string]string { return nil }
-func (*soundServer) stop()                          {}
+func (*soundServer) release()                       {}

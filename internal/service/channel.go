@@ -65,7 +65,7 @@ type ChannelHeard struct {
 var channelOp = Op{
 	Name: "debug_channel",
 	Summary: "How a program meets the world: net[:PORT] (requests, server, faults), file:GLOB, process (signals, " +
-		"limits), audio, stdio. Add a channel, send to it, ask what it heard; the timeline has it too (eventType channel).",
+		"limits), audio, midi, stdio. Add one, send to it, ask what it heard; the timeline has it too (eventType channel).",
 	Doc: "What a channel is sent and what it hears are events on the session's timeline. list says what messages each " +
 		"channel takes. A channel that cannot work says so when it is added. stdio, trace and process are always there. " +
 		"A message is refused as a whole, with the field that is wrong. See channels.md.",
