@@ -22,13 +22,13 @@ import (
 type said struct {
 	What, App, Media, Wav, Why string
 	Source                     uint32
-	PID                        int
+	PID                        int     `json:"process"`
 	RMS                        float64 `json:"rmsDb"`
 	Peak                       float64 `json:"peakDb"`
 	F0, LateMs, Ms             float64
 	Likeness, OffsetMs, GainDB float64
 	Clipped, Onsets            int
-	Note, Velocity, Channel    int
+	Key, Velocity, MIDIChannel int
 	Peaks                      []struct{ Hz, DB float64 }
 	at                         int64
 }

@@ -26,7 +26,7 @@ var audioHeard = []Field{
 		Doc: "level: it changed by 1 dB, or the pitch by 1 %; records: a stream that records began"},
 	{Name: "source", Type: "integer", Doc: "number of the stream in the server"},
 	{Name: "app", Type: "string", Doc: "begin, records: the program's name for itself"},
-	{Name: "pid", Type: "integer", Doc: "begin, records"},
+	{Name: "process", Type: "integer", Doc: "begin, records: its pid"},
 	{Name: "media", Type: "string", Doc: "begin, records: what the program calls the stream"},
 	{Name: "rate", Type: "integer", Doc: "begin, records: frames per second"},
 	{Name: "channels", Type: "integer", Doc: "begin, records"},
@@ -50,7 +50,7 @@ type soundEvent struct {
 	What     string      `json:"what"`
 	Source   uint32      `json:"source"`
 	App      string      `json:"app,omitempty"`
-	PID      int         `json:"pid,omitempty"`
+	PID      int         `json:"process,omitempty"`
 	Media    string      `json:"media,omitempty"`
 	Rate     int         `json:"rate,omitempty"`
 	Channels int         `json:"channels,omitempty"`

@@ -24,7 +24,7 @@ import (
 const midiPipes = "pipes"
 
 var (
-	midiChannel = Field{Name: "channel", Type: "integer", Min: 1, Max: 16, Default: "1", Doc: "of MIDI"}
+	midiChannel = Field{Name: "midiChannel", Type: "integer", Min: 1, Max: 16, Default: "1", Doc: "which"}
 	midiWithin  = Field{Name: "withinMs", Type: "integer", Max: 600_000, Default: "5000",
 		Doc: "for the target to have a MIDI input"}
 	midiValue = func(name, doc string) Field {
@@ -40,7 +40,7 @@ var midiKind = Kind{
 	Options: []Field{{Name: "client", Type: "string",
 		Doc: "of midi: the program's name in JACK, where JACK does not say whose a client is"}},
 	Messages: []Spec{
-		{"note", "a note on; off after ms, and then it returns", []Field{midiValue("note", "60 is middle C, 69 is 440 Hz"),
+		{"note", "a note on; off after ms, and then it returns", []Field{midiValue("key", "60 is middle C, 69 is 440 Hz"),
 			{Name: "velocity", Type: "integer", Max: 127, Default: "100", Doc: "0: only off"},
 			{Name: "ms", Type: "integer", Max: 600_000, Default: "500", Doc: "how long; 0: until it is sent off"},
 			midiChannel, midiWithin}},
@@ -61,7 +61,8 @@ var midiKind = Kind{
 	Heard: []Field{
 		{Name: "what", Type: "string", Enum: append(slices.Clone(midi.Whats), "connect", "lost"),
 			Doc: "connect: a port of the program; clock: the first, and when bpm changes by 2 %"},
-		{Name: "channel", Type: "integer", Doc: "1 to 16"}, {Name: "note", Type: "integer", Doc: "60 is middle C"},
+		{Name: "midiChannel", Type: "integer", Doc: "1 to 16"},
+		{Name: "key", Type: "integer", Doc: "of noteOn, noteOff, polyPressure: 60 is middle C"},
 		{Name: "velocity", Type: "integer", Doc: "of noteOn, noteOff"},
 		{Name: "controller", Type: "integer", Doc: "of control"}, {Name: "program", Type: "integer", Doc: "of program"},
 		{Name: "value", Type: "integer", Doc: "of control, pitch, pressure, songPosition"},
@@ -204,11 +205,11 @@ func (m *midiIO) lost(count int, why string) {
 
 // midiBody is the fields of all messages.
 type midiBody struct {
-	Note, Controller, Value, Program int
-	Velocity, Ms, Channel, WithinMs  *int
-	Ticks                            *int
-	BPM                              float64
-	Hex, File                        string
+	Key, Controller, Value, Program     int
+	Velocity, Ms, MIDIChannel, WithinMs *int
+	Ticks                               *int
+	BPM                                 float64
+	Hex, File                           string
 }
 
 // Send implements Channel.
@@ -279,17 +280,17 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 
 // events are the bytes of a message, with their times.
 func (m *midiIO) events(do string, b *midiBody) ([]midi.Event, error) {
-	on := byte(orElse(b.Channel, 1) - 1)
+	on := byte(orElse(b.MIDIChannel, 1) - 1)
 	one := func(all ...byte) []midi.Event { return []midi.Event{{Bytes: all}} }
 	switch do {
 	case "note":
 		velocity, ms := orElse(b.Velocity, 100), orElse(b.Ms, 500)
 		if velocity == 0 {
-			return one(0x80|on, byte(b.Note), 0), nil
+			return one(0x80|on, byte(b.Key), 0), nil
 		}
-		out := one(0x90|on, byte(b.Note), byte(velocity))
+		out := one(0x90|on, byte(b.Key), byte(velocity))
 		if ms > 0 {
-			off := []byte{0x80 | on, byte(b.Note), 0}
+			off := []byte{0x80 | on, byte(b.Key), 0}
 			out = append(out, midi.Event{At: time.Duration(ms) * time.Millisecond, Bytes: off})
 		}
 		return out, nil

@@ -34,11 +34,11 @@ func TestMIDIPlaysASynthesizer(t *testing.T) {
 				return s.await(what, func(e said) bool { return e.What == "level" && math.Abs(e.F0-hz) < hz/100 && e.RMS > -50 })
 			}
 			s.send(`{"do":"midi.program","program":79,"withinMs":20000}`) // an ocarina: nearly a sine
-			s.send(`{"do":"midi.note","note":69,"ms":700}`)
+			s.send(`{"do":"midi.note","key":69,"ms":700}`)
 			heard("A4", 440)
 			s.await("silence after it", func(e said) bool { return e.What == "silence" })
 			s.send(`{"do":"midi.pitch","value":4096}`) // half of two semitones
-			s.send(`{"do":"midi.note","note":81,"ms":700}`)
+			s.send(`{"do":"midi.note","key":81,"ms":700}`)
 			heard("A5, a semitone up", 932.33)
 			s.send(`{"do":"midi.bytes","hex":"f0 7e 7f 09 01 f7"}`)
 		})
@@ -61,7 +61,7 @@ func TestMIDIHears(t *testing.T) {
 	}
 	on := s.find(func(e said) bool { return e.What == "noteOn" })[0]
 	off := s.find(func(e said) bool { return e.What == "noteOff" })[0]
-	if on.Note != 69 || on.Velocity != 100 || on.Channel != 2 {
+	if on.Key != 69 || on.Velocity != 100 || on.MIDIChannel != 2 {
 		t.Errorf("%+v", on)
 	}
 	within(t, "ms of the note", float64(off.at-on.at)/1e6, 500, 100)
@@ -77,7 +77,7 @@ func TestMIDIPipes(t *testing.T) {
 	v := s.hub.Variables()
 	s.start("sh", "-c", "exec cat < "+v["midi.in"]+" > "+v["midi.out"])
 	s.send(`{"do":"midi.clock","bpm":125,"ticks":30}`)
-	s.send(`{"do":"midi.control","controller":7,"value":127,"channel":16}`)
+	s.send(`{"do":"midi.control","controller":7,"value":127,"midiChannel":16}`)
 	s.send(`{"do":"midi.file","file":"a.mid"}`)
 	for _, what := range []string{"control", "program", "noteOn", "sysex", "noteOff"} {
 		s.await(what, func(e said) bool { return e.What == what && e.Why == "" })
@@ -86,12 +86,12 @@ func TestMIDIPipes(t *testing.T) {
 		t.Errorf("clock: %+v", clock)
 	}
 	strobetest.RunChannel(t, strobetest.ChannelCase{Name: "midi:pipes", Target: s, Messages: []string{
-		`{"do":"note","note":60,"ms":5}`, `{"do":"note","note":60,"velocity":0}`, `{"do":"control","controller":1,"value":2}`,
+		`{"do":"note","key":60,"ms":5}`, `{"do":"note","key":60,"velocity":0}`, `{"do":"control","controller":1,"value":2}`,
 		`{"do":"pitch","value":-8192}`, `{"do":"program","program":1}`, `{"do":"clock","bpm":999.5,"ticks":2}`,
 		`{"do":"start"}`, `{"do":"stop"}`, `{"do":"continue"}`, `{"do":"bytes","hex":"90 3c 40 3c 00"}`,
 		`{"do":"file","file":"a.mid"}`}})
 	for _, bad := range []string{`{"do":"bytes","hex":"3c"}`, `{"do":"bytes","hex":"f0 01"}`, `{"do":"file","file":"none"}`,
-		`{"do":"clock","bpm":0}`, `{"do":"note","note":128}`} {
+		`{"do":"clock","bpm":0}`, `{"do":"note","key":128}`} {
 		if _, err := s.hub.Send(t.Context(), "midi", json.RawMessage(bad)); err == nil {
 			t.Errorf("%s was taken", bad)
 		}

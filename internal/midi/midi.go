@@ -13,8 +13,8 @@ import (
 // Message is one MIDI message. Numbers are those of the wire but for Channel, which is 1 to 16.
 type Message struct {
 	What       string `json:"what"` // noteOn, noteOff, control, … see Whats
-	Channel    int    `json:"channel,omitempty"`
-	Note       *int   `json:"note,omitempty"`
+	Channel    int    `json:"midiChannel,omitempty"`
+	Key        *int   `json:"key,omitempty"`
 	Velocity   *int   `json:"velocity,omitempty"`
 	Controller *int   `json:"controller,omitempty"`
 	Program    *int   `json:"program,omitempty"`
@@ -63,14 +63,14 @@ func Decode(b []byte) Message {
 	m := Message{Channel: int(b[0]&0xf) + 1}
 	switch b[0] >> 4 {
 	case 0x8:
-		m.What, m.Note, m.Velocity = "noteOff", num(1), num(2)
+		m.What, m.Key, m.Velocity = "noteOff", num(1), num(2)
 	case 0x9:
-		m.What, m.Note, m.Velocity = "noteOn", num(1), num(2)
+		m.What, m.Key, m.Velocity = "noteOn", num(1), num(2)
 		if *m.Velocity == 0 { // the standard's other way to say so
 			m.What = "noteOff"
 		}
 	case 0xa:
-		m.What, m.Note, m.Value = "polyPressure", num(1), num(2)
+		m.What, m.Key, m.Value = "polyPressure", num(1), num(2)
 	case 0xb:
 		m.What, m.Controller, m.Value = "control", num(1), num(2)
 	case 0xc:

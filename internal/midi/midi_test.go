@@ -43,11 +43,11 @@ func TestParser(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	for _, c := range [][2]string{
-		{"903c64", `{"what":"noteOn","channel":1,"note":60,"velocity":100}`},
-		{"9f3c00", `{"what":"noteOff","channel":16,"note":60,"velocity":0}`},
-		{"b0077f", `{"what":"control","channel":1,"controller":7,"value":127}`},
-		{"c105", `{"what":"program","channel":2,"program":5}`}, {"d040", `{"what":"pressure","channel":1,"value":64}`},
-		{"e00040", `{"what":"pitch","channel":1,"value":0}`}, {"e00000", `{"what":"pitch","channel":1,"value":-8192}`},
+		{"903c64", `{"what":"noteOn","midiChannel":1,"key":60,"velocity":100}`},
+		{"9f3c00", `{"what":"noteOff","midiChannel":16,"key":60,"velocity":0}`},
+		{"b0077f", `{"what":"control","midiChannel":1,"controller":7,"value":127}`},
+		{"c105", `{"what":"program","midiChannel":2,"program":5}`}, {"d040", `{"what":"pressure","midiChannel":1,"value":64}`},
+		{"e00040", `{"what":"pitch","midiChannel":1,"value":0}`}, {"e00000", `{"what":"pitch","midiChannel":1,"value":-8192}`},
 		{"f20102", `{"what":"songPosition","value":257}`}, {"f8", `{"what":"clock"}`},
 		{"f07ef7", `{"what":"sysex","hex":"f07ef7","bytes":3}`}, {"f4", `{"what":"bytes","hex":"f4","bytes":1}`},
 		{"3c64", `{"what":"bytes","hex":"3c64","bytes":2}`},
