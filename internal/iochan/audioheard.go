@@ -151,8 +151,12 @@ func (a *audio) begin(ctx context.Context, from *pulse.Stream) {
 		a.mu.Unlock()
 		a.signal()
 	})
-	if err != nil {
-		a.tell(event.Out, soundEvent{What: "lost", Source: from.Index, App: from.App, PID: from.PID, Why: err.Error()})
+	if err != nil { // many programs try the server by a stream that they end at once
+		s.mu.Lock()
+		s.ended = true
+		s.mu.Unlock()
+		a.tell(event.Out, soundEvent{What: "lost", Source: from.Index, App: from.App, PID: from.PID,
+			Why: "the stream has ended before it could be heard: " + err.Error()})
 		return
 	}
 	a.mu.Lock()

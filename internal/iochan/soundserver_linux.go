@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -171,11 +172,11 @@ func (s *soundServer) run(command ...string) error {
 	return <-result
 }
 
-// socketOf waits until a socket is there.
+// socketOf waits until somebody listens at a socket: it is there a moment before.
 func (s *soundServer) socketOf(ctx context.Context, name string) error {
 	for {
-		if _, err := os.Stat(filepath.Join(s.dir, name)); err == nil {
-			return nil
+		if c, err := net.Dial("unix", filepath.Join(s.dir, name)); err == nil {
+			return c.Close()
 		}
 		select {
 		case <-ctx.Done():

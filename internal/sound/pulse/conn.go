@@ -81,6 +81,7 @@ type Conn struct {
 	waiting map[uint32]chan answer
 	records map[uint32]*Record
 	plays   map[uint32]*Play
+	asked   map[uint32]int      // by the server, of sound to play, before the stream's answer is read
 	early   map[uint32][][]byte // sound of records whose answer is not yet read
 	events  func(Event)
 	err     error // why it ended
@@ -128,7 +129,7 @@ func Dial(ctx context.Context, socket, name string, events func(Event)) (*Conn, 
 		return nil, err
 	}
 	c := &Conn{c: raw, done: make(chan struct{}), waiting: map[uint32]chan answer{}, records: map[uint32]*Record{},
-		plays: map[uint32]*Play{}, early: map[uint32][][]byte{}, events: events}
+		plays: map[uint32]*Play{}, early: map[uint32][][]byte{}, asked: map[uint32]int{}, events: events}
 	go c.read()
 	if err := c.hello(ctx, name); err != nil {
 		c.Close()
@@ -279,7 +280,13 @@ func (c *Conn) control(r *reader) {
 		}
 	case cmdRequest:
 		stream, n := r.num(), r.num()
-		if p := c.play(stream); p != nil && r.err == nil {
+		c.mu.Lock()
+		p := c.plays[stream]
+		if p == nil && len(c.asked) < maxEarly {
+			c.asked[stream] += int(n)
+		}
+		c.mu.Unlock()
+		if p != nil && r.err == nil {
 			p.want(int(n))
 		}
 	case cmdPlaybackKilled:

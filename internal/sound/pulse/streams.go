@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // Stream is one that plays or records, of any program.
@@ -85,10 +86,21 @@ func (c *Conn) Server(ctx context.Context) (name, sink string, err error) {
 	return name, sink, r.err
 }
 
-// Sink reports whether there is a sink of that name.
-func (c *Conn) Sink(ctx context.Context, name string) bool {
-	_, err := c.ask(ctx, cmdGetSinkInfo, packet{}.num(none).text(name))
-	return err == nil
+// monitor is the name of the source that has what a sink plays.
+func (c *Conn) monitor(ctx context.Context, sink uint32) (string, error) {
+	r, err := c.ask(ctx, cmdGetSinkInfo, packet{}.num(sink).text(""))
+	if err != nil {
+		return "", err
+	}
+	r.num()  // its own
+	r.text() // name
+	r.text() // description
+	r.spec()
+	r.num() // module
+	r.volume()
+	r.flag() // mute
+	r.num()
+	return r.text(), r.err
 }
 
 // Load loads a module and returns its number, for Unload.
@@ -137,14 +149,18 @@ const fragment = 0.01
 func (c *Conn) Record(ctx context.Context, in Stream, data func([]float32), ended func()) (*Record, error) {
 	frame := 4 * in.Spec.Channels
 	size := uint32(float64(in.Spec.Rate)*fragment) * uint32(frame)
-	p := packet{}.spec(in.Spec).num(none).text(strconv.Itoa(int(in.Device)) + ".monitor").num(none).flag(false).num(size)
+	source, err := c.monitor(ctx, in.Device)
+	if err != nil {
+		return nil, err
+	}
+	p := packet{}.spec(in.Spec).num(none).text(source).num(none).flag(false).num(size)
 	// Its channels, format, rate and place stay as they are.
 	p = p.flags(false, false, false, false, false, true, false)
 	p = p.flags(false, true).properties(map[string]string{"media.name": "Strobe records " + in.App}).num(in.Index)
 	p = p.flags(false, false, false)
 	r, err := c.ask(ctx, cmdCreateRecord, p)
 	if err != nil {
-		return nil, fmt.Errorf("record stream %d of %s: %w", in.Index, in.App, err)
+		return nil, err
 	}
 	rec := &Record{index: r.num(), Spec: in.Spec, killed: ended}
 	if r.err != nil {
@@ -226,20 +242,35 @@ func (c *Conn) PlayMono(ctx context.Context, sink string, rate int, sound []floa
 		return r.err
 	}
 	c.mu.Lock()
+	play.wanted += c.asked[index] // before its answer was read
+	delete(c.asked, index)
 	c.plays[index] = play
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
 		delete(c.plays, index)
 		c.mu.Unlock()
+		defer func() { // what it was asked for meanwhile
+			c.mu.Lock()
+			delete(c.asked, index)
+			c.mu.Unlock()
+		}()
 		c.ask(context.WithoutCancel(ctx), cmdDeletePlayback, packet{}.num(index)) //nolint:errcheck // it ends with us too
 	}()
 	if err := c.feed(ctx, play, index, sound); err != nil {
 		return err
 	}
-	_, err = c.wait(ctx, cmdDrainPlayback, packet{}.num(index))
+	// PulseAudio's sinks without a device hardly ever say that they have played all: what was taken is played.
+	drained, cancel := context.WithTimeout(ctx, drainMax)
+	defer cancel()
+	if _, err = c.wait(drained, cmdDrainPlayback, packet{}.num(index)); ctx.Err() == nil && drained.Err() != nil {
+		return nil
+	}
 	return err
 }
+
+// drainMax is longer than what is queued: a tenth of a second, and the server's own two.
+const drainMax = 3 * time.Second
 
 // feed writes as much as the server asks for.
 func (c *Conn) feed(ctx context.Context, play *Play, index uint32, sound []float32) error {
