@@ -255,7 +255,7 @@ func TestScenarioRefused(t *testing.T) {
 		{`[{"assert":"trace","function":{"matches":"("}}]`, "VALIDATION_ERROR", "steps[0]"},
 		{`[{"repeat":2,"steps":[{"wait":-1}]}]`, "VALIDATION_ERROR", "steps[0].steps[0]: wait = -1"},
 		{`[{"wait":1,"do":"net.request"}]`, "VALIDATION_ERROR", "at once"},
-		{`[{"do":"midi.note"}]`, "VALIDATION_ERROR", "note of midi.note is required"},
+		{`[{"do":"midi.note"}]`, "VALIDATION_ERROR", "key of midi.note is required"},
 		{`[{"assert":"audio","pitch":440}]`, "VALIDATION_ERROR", `unknown field "pitch"`},
 	} {
 		err := s.Try("debug_test_scenario", args{"sessionId": id, "scenario": json.RawMessage(`{"steps":` + c.steps + `}`)}, nil)

@@ -51,7 +51,8 @@ var audioKind = Kind{
 	},
 }
 
-// audio is an audio channel. Goroutines: run, and the connection's, which brings sound.
+// audio is an audio channel. Goroutines: run, and the connection's, which brings sound. Order of locks: inputs,
+// heardSound.mu, mu.
 type audio struct {
 	Wav        string
 	IntervalMs int

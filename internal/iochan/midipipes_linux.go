@@ -19,9 +19,9 @@ type pipesWay struct {
 }
 
 func openPipes(m *midiIO) (midiWay, error) {
-	dir, err := os.MkdirTemp("", "strobe-midi-")
+	dir, err := ownDir("strobe-midi-")
 	if err != nil {
-		return nil, fault.New(fault.WriteFailed, "Make room in the directory for temporary files.", "%w", err)
+		return nil, err
 	}
 	w := &pipesWay{m: m, dir: dir, done: make(chan struct{})}
 	// Opened for both ways they wait for nobody, and do not end when the program closes its end.

@@ -89,10 +89,9 @@ func startSoundServer(ctx context.Context) (*soundServer, error) {
 		return nil, fault.New(fault.Unsupported, installPW+" (or pulseaudio).",
 			"a private sound server needs %s, which is not installed", pipewire)
 	}
-	sweepServers()
-	dir, err := os.MkdirTemp("", serverDirs+strconv.Itoa(os.Getpid())+"-")
+	dir, err := ownDir(serverDirs)
 	if err != nil {
-		return nil, fault.New(fault.WriteFailed, "Make room in the directory for temporary files.", "%w", err)
+		return nil, err
 	}
 	s := &soundServer{dir: dir, work: make(chan func()), ended: make(chan struct{})}
 	go s.keep()
@@ -121,18 +120,23 @@ func lacking(commands ...string) string {
 	return ""
 }
 
-// sweepServers removes what was left by workers that were killed: their servers died with them.
-func sweepServers() {
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), serverDirs+"*"))
+// ownDir makes a directory for as long as we live, and removes those of workers that were killed.
+func ownDir(prefix string) (string, error) {
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	if err != nil {
-		return
+		left = nil
 	}
 	for _, dir := range left {
-		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), serverDirs), "-")
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
 		if n, err := strconv.Atoi(pid); err == nil && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
 			os.RemoveAll(dir) //nolint:errcheck // somebody else's: not ours to remove
 		}
 	}
+	dir, err := os.MkdirTemp("", prefix+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return "", fault.New(fault.WriteFailed, "Make room in the directory for temporary files.", "%w", err)
+	}
+	return dir, nil
 }
 
 // keep is the goroutine that starts the processes: they get SIGKILL when its thread ends.
