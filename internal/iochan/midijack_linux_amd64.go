@@ -50,6 +50,7 @@ type jackWay struct {
 	writing sync.Mutex // over one frame
 	env     map[string]string
 	joined  map[string]bool
+	input   bool // the target has one, which we are connected with
 }
 
 // pipewireJack is PipeWire's library for JACK's programs; "" if it is not installed.
@@ -179,6 +180,10 @@ func (w *jackWay) read(out io.Reader, first chan<- error) {
 			if len(body) > 8 {
 				w.m.heard(int64(binary.LittleEndian.Uint64(body)), body[8:])
 			}
+		case 'k':
+			if w.input {
+				w.m.joined()
+			}
 		case 'l':
 			if len(body) == 4 {
 				w.m.lost(int(binary.LittleEndian.Uint32(body)), "JACK has no room for them")
@@ -213,9 +218,7 @@ func (w *jackWay) ports(all []midiPort) {
 			return
 		}
 		w.m.out(Heard{Stream: "sends", Direction: direction, What: map[string]any{"what": "connect", "port": p.name}})
-		if p.input {
-			w.m.joined()
-		}
+		w.input = w.input || p.input
 	}
 	w.joined = there
 }

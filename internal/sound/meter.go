@@ -42,6 +42,7 @@ type Meter struct {
 	peak    float64
 	clipped int64
 	onsets  int
+	onset   int64 // the last one's frame
 }
 
 // Add takes whole frames and returns what happened in them.
@@ -84,7 +85,9 @@ func (m *Meter) hop(out []Moment) []Moment {
 		loudest = max(loudest, v)
 	}
 	if rms >= audible {
-		if rms > loudest+rise {
+		// An attack that falls into two hops is one.
+		if rms > loudest+rise && (m.onsets == 0 || at-m.onset > int64(onsetGap*hop*float64(m.Rate))) {
+			m.onset = at
 			o := Moment{What: "onset", Frame: at, Piece: Piece{RMS: rms, Peak: peak}}
 			if m.silent {
 				o.For = at - m.since

@@ -5,7 +5,8 @@
 // On stdin and stdout are frames: a byte that says what it is, four bytes of length (little-endian), the payload.
 //   in:  'm' a message to send; 'c' two ports' names, each with its zero, to connect. End of input ends us.
 //   out: 'r' ready, the client's name; 'm' eight bytes of time (CLOCK_MONOTONIC, ns) and a message; 'p' the MIDI ports,
-//        a line each: name, tab, flags, tab, process or 0; 'l' messages that were lost (four bytes); 'e' why we end.
+//        a line each: name, tab, flags, tab, process or 0; 'k' what was connected carries messages; 'l' messages that
+//        were lost (four bytes); 'e' why we end.
 //
 // The process callback runs in JACK's thread under its deadline: it takes no lock, allocates nothing, and tells the
 // main thread by an eventfd. Both directions have a ring with one writer and one reader.
@@ -25,6 +26,8 @@
 #define HEAD 12         // of a ring's record: length and time
 #define MIDI_TYPE "8 bit raw midi"
 enum { IS_INPUT = 1, IS_OUTPUT = 2, NO_START = 1, PORTS_EVERY_MS = 100 };
+// A connection that was made carries nothing for some periods more: PipeWire's servers make it work by and by.
+enum { SETTLE = 10 };
 
 struct midi_event {
 	uint32_t time;
@@ -85,7 +88,9 @@ struct ring {
 };
 
 static struct ring heard, due;
-static _Atomic uint32_t lost, down;
+static _Atomic uint32_t lost, down, periods;
+static uint32_t linked; // at which period the last connection was made
+static int settling;
 static void *client, *in, *out;
 static int wake;
 static uint32_t rate;
@@ -165,6 +170,7 @@ static int process(uint32_t frames, void *arg)
 	}
 	if (count)
 		nudge();
+	atomic_fetch_add_explicit(&periods, 1, memory_order_relaxed);
 	j.midi_clear_buffer(to);
 	for (int first = 1; (n = peek(&due, &at, b)) != 0; first = 0) {
 		if (j.midi_event_write(to, 0, b, n) != 0) {
@@ -271,8 +277,11 @@ static int command(void)
 		}
 	} else if (head[0] == 'c') {
 		size_t first = strlen((char *)b) + 1;
-		if (first < n)
+		if (first < n) {
 			j.connect(client, (char *)b, (char *)b + first);
+			linked = atomic_load(&periods);
+			settling = 1;
+		}
 	}
 	return 1;
 }
@@ -333,6 +342,10 @@ int main(int argc, char **argv)
 			return fail("the JACK server has ended");
 		if (fds[0].revents && !command())
 			break;
+		if (settling && atomic_load(&periods) - linked >= SETTLE) {
+			settling = 0;
+			tell('k', "", 0);
+		}
 		if (now() - listed > PORTS_EVERY_MS * 1000000ull) {
 			ports();
 			listed = now();
