@@ -78,7 +78,11 @@ var mayImport = map[string][]string{
 	"internal/crash":    {},
 	"internal/settings": {},
 	"internal/install":  {},
-	"internal/iochan":   {"internal/websocket"},
+	"internal/iochan":   {"internal/websocket", "internal/sound", "internal/sound/pulse", "internal/midi"},
+	"internal/sound":    {},
+	"internal/midi":     {},
+	// the protocol of sound servers
+	"internal/sound/pulse": {},
 	// asks as debug_query does, sends by channels
 	"internal/scenario": {"internal/query", "internal/iochan"},
 	// the shape of what threads do

@@ -255,15 +255,15 @@ func TestScenarioRefused(t *testing.T) {
 		{`[{"assert":"trace","function":{"matches":"("}}]`, "VALIDATION_ERROR", "steps[0]"},
 		{`[{"repeat":2,"steps":[{"wait":-1}]}]`, "VALIDATION_ERROR", "steps[0].steps[0]: wait = -1"},
 		{`[{"wait":1,"do":"net.request"}]`, "VALIDATION_ERROR", "at once"},
-		{`[{"do":"midi.note"}]`, "UNSUPPORTED", "midi"},
-		{`[{"assert":"audio"}]`, "UNSUPPORTED", "audio"},
+		{`[{"do":"midi.note"}]`, "VALIDATION_ERROR", "key of midi.note is required"},
+		{`[{"assert":"audio","pitch":440}]`, "VALIDATION_ERROR", `unknown field "pitch"`},
 	} {
 		err := s.Try("debug_test_scenario", args{"sessionId": id, "scenario": json.RawMessage(`{"steps":` + c.steps + `}`)}, nil)
 		if err == nil || !strings.Contains(err.Error(), c.code) || !strings.Contains(err.Error(), c.has) {
 			t.Errorf("%s: %v, want %s with %q", c.steps, err, c.code, c.has)
 		}
 	}
-	for _, c := range []struct{ channel, code string }{{"midi", "UNSUPPORTED"}, {"nets", "VALIDATION_ERROR"},
+	for _, c := range []struct{ channel, code string }{{"audio:unix:/nowhere/native", "UNSUPPORTED"}, {"nets", "VALIDATION_ERROR"},
 		{"net:99999", "VALIDATION_ERROR"}, {"file:/nowhere/*", "VALIDATION_ERROR"}} {
 		err := s.Try("debug_channel", args{"sessionId": id, "action": "add", "channel": c.channel}, nil)
 		if err == nil || !strings.Contains(err.Error(), c.code) {

@@ -103,12 +103,6 @@ var goChannelsKind = Kind{
 	New: func(string, json.RawMessage) (Channel, error) { return &calls{name: "gochannels"}, nil },
 }
 
-var audioKind = Kind{Name: "audio",
-	Missing: "sound is not recorded in this version; observe what the program computes with debug_trace"}
-
-var midiKind = Kind{Name: "midi",
-	Missing: "MIDI is not connected in this version; trace the program's own handlers with debug_trace"}
-
 // stdio sends to standard input; output is told by the session's own streams.
 type stdio struct{ t Target }
 

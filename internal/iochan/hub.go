@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -409,6 +410,19 @@ func (h *Hub) Variables() map[string]string {
 			if _, there := out[kind+"."+name]; !there {
 				out[kind+"."+name] = v
 			}
+		}
+	}
+	return out
+}
+
+// Environment is what the program needs in its environment to meet its channels.
+func (h *Hub) Environment() map[string]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := map[string]string{}
+	for _, m := range h.open {
+		if e, ok := m.ch.(Environer); ok {
+			maps.Copy(out, e.Environment())
 		}
 	}
 	return out

@@ -32,6 +32,10 @@ type Flusher interface{ Flush(ctx context.Context) }
 // Variabler is a Channel with values that scenarios and a program's environment can name: net's are url, host, port.
 type Variabler interface{ Variables() map[string]string }
 
+// Environer is a Channel of a launch without which the program would not meet it: these variables are put into its
+// environment, where the launch does not set them.
+type Environer interface{ Environment() map[string]string }
+
 // Target is the program that channels are of, as the session gives it. Before the program is launched all but Root
 // answer ErrNotStarted, or nothing.
 type Target interface {
@@ -90,7 +94,7 @@ type Spec struct {
 // Field is a member of a message or of an event.
 type Field struct {
 	Name     string
-	Type     string // string, integer, boolean, object, strings: an object of texts
+	Type     string // string, integer, number, boolean, object, strings: an object of texts
 	Doc      string
 	Required bool
 	Enum     []string
@@ -278,6 +282,8 @@ func (f *Field) check(where string, raw json.RawMessage) error {
 		if err = json.Unmarshal(raw, &n); err == nil && f.Max > f.Min && (n < f.Min || n > f.Max) {
 			return invalid(fmt.Sprintf("%d to %d.", f.Min, f.Max), "%s of %s = %d", f.Name, where, n)
 		}
+	case "number":
+		err = json.Unmarshal(raw, new(float64))
 	case "boolean":
 		err = json.Unmarshal(raw, &b)
 	case "strings":

@@ -105,7 +105,7 @@ func fit(k *iochan.Kind, action string, fields map[string]json.RawMessage) {
 			var s string
 			isText := json.Unmarshal(raw, &s) == nil
 			switch f.Type {
-			case "integer", "boolean":
+			case "integer", "number", "boolean":
 				if isText && json.Valid([]byte(s)) {
 					fields[f.Name] = json.RawMessage(s)
 				}

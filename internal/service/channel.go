@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -64,7 +65,7 @@ type ChannelHeard struct {
 var channelOp = Op{
 	Name: "debug_channel",
 	Summary: "How a program meets the world: net[:PORT] (requests, server, faults), file:GLOB, process (signals, " +
-		"limits), stdio. Add a channel, send to it, ask what it heard; the timeline has it too (eventType channel).",
+		"limits), audio, midi, stdio. Add one, send to it, ask what it heard; the timeline has it too (eventType channel).",
 	Doc: "What a channel is sent and what it hears are events on the session's timeline. list says what messages each " +
 		"channel takes. A channel that cannot work says so when it is added. stdio, trace and process are always there. " +
 		"A message is refused as a whole, with the field that is wrong. See channels.md.",
@@ -210,7 +211,9 @@ func (s *Service) launchOn(ctx context.Context, r session.LaunchRequest, channel
 		}
 	}
 	all := hub.Variables()
-	r.Env = mapped(r.Env, all)
+	env := hub.Environment()
+	maps.Copy(env, mapped(r.Env, all))
+	r.Env = env
 	r.Args = slices.Clone(r.Args)
 	for i := range r.Args {
 		r.Args[i] = expand(r.Args[i], all)
