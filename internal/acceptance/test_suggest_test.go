@@ -128,6 +128,10 @@ func TestSuggestedTraces(t *testing.T) {
 	shared.want = map[string][]string{"one": {"main", "shop::price", "file:shop.cpp"},
 		"two": {"main", "shop::price", "file:shop.cpp"}}
 	all["ctest-shared"] = shared
+	if !strobetest.Soaks(t, "catch2, and ctest without a shared library") {
+		delete(all, "catch2")
+		delete(all, "ctest")
+	}
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			strobetest.NeedCommand(t, c.needs...)
