@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -251,4 +252,36 @@ int main(void) {
 		t.Errorf("it wrote %q", out)
 	}
 	refused(t, s, "debug_session", args{"action": "list", "locks": true}, "VALIDATION_ERROR", "status")
+}
+
+// TestLocksDeadlocked: waits that do not end are told as well, by the names of their locks.
+func TestLocksDeadlocked(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	program := strobetest.BuildSource(t, "c", "gcc-O1", "locks-dead", `#include <pthread.h>
+static pthread_mutex_t A = PTHREAD_MUTEX_INITIALIZER, B = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+static void *w(void *a) {
+	pthread_mutex_lock(a ? &A : &B);
+	pthread_barrier_wait(&both);
+	pthread_mutex_lock(a ? &B : &A);
+	return 0;
+}
+int main(void) {
+	pthread_t t;
+	pthread_barrier_init(&both, 0, 2);
+	pthread_create(&t, 0, w, &A);
+	w(0);
+}
+`, "-pthread")
+	s := strobetest.Start(t, nil)
+	l := s.Launch(t, program, filepath.Dir(program), nil, args{"trace": []string{"@locks"}})
+	defer s.Stop(t, l.SessionID)
+	strobetest.Eventually(t, 20*time.Second, "waits for A and B", func() bool {
+		var names []string
+		for _, w := range locksOf(t, s, l.SessionID).Contention {
+			names = append(names, w.Lock)
+		}
+		slices.Sort(names)
+		return slices.Equal(names, []string{"A", "B"})
+	})
 }

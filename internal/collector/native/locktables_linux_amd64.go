@@ -347,6 +347,9 @@ func (b *lockReport) waiting(c *contended) locks.Waiting {
 		}
 	}
 	w.LongestNs = int64(clock.Duration(most))
+	if name == "" { // of a wait that has no end yet there is no place
+		name = c.t.look.nameOf(nil, c.lock)
+	}
 	w.Lock = c.t.named(c.lock, name)
 	return w
 }
