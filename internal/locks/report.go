@@ -43,7 +43,7 @@ type Waiting struct {
 	LongestNs int64   `json:"longestNs"`
 	Waiter    int     `json:"waiter,omitempty"` // thread of the longest wait,
 	Owner     int     `json:"owner,omitempty"`  // and who held the lock when that began
-	Places    []Place `json:"places,omitempty"`           // the longest first
+	Places    []Place `json:"places,omitempty"` // the longest first
 	PID       int     `json:"pid,omitempty"`
 }
 
