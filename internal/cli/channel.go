@@ -33,8 +33,8 @@ func (a *app) showChannels(raw json.RawMessage) error {
 			Variables   map[string]string
 		}
 		Kinds []struct {
-			Kind, Doc, Unsupported string
-			Options, Messages      []string
+			Kind, Doc         string
+			Options, Messages []string
 		}
 	}
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -48,10 +48,6 @@ func (a *app) showChannels(raw json.RawMessage) error {
 		fmt.Fprintln(a.out, line)
 	}
 	for _, k := range r.Kinds {
-		if k.Unsupported != "" {
-			fmt.Fprintf(a.out, "%s: not here: %s\n", k.Kind, k.Unsupported)
-			continue
-		}
 		fmt.Fprintf(a.out, "%s: %s\n", k.Kind, k.Doc)
 		for _, m := range k.Messages {
 			fmt.Fprintln(a.out, "  "+m)

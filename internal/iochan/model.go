@@ -80,7 +80,6 @@ type Kind struct {
 	Options  []Field
 	Messages []Spec
 	Heard    []Field // members of what it observes; nil: debug_query's own filters are asked with
-	Missing  string  // it is not in this version: why, and what to do instead
 	New      func(arg string, options json.RawMessage) (Channel, error)
 }
 
@@ -114,9 +113,6 @@ func KindOf(name string) (k *Kind, arg string, err error) {
 			continue
 		}
 		switch {
-		case k.Missing != "":
-			return nil, "", fault.New(fault.Unsupported, "debug_channel list shows the channels that there are.",
-				"there is no channel %s: %s", head, k.Missing)
 		case colon && k.Arg == "":
 			return nil, "", invalid("Leave it out.", "channel %s takes nothing behind a colon, and has %q", head, arg)
 		case colon && arg == "", !colon && k.NeedsArg:
@@ -126,9 +122,7 @@ func KindOf(name string) (k *Kind, arg string, err error) {
 	}
 	var names []string
 	for _, k := range Kinds {
-		if k.Missing == "" {
-			names = append(names, k.Usage())
-		}
+		names = append(names, k.Usage())
 	}
 	hint := "Channels: " + strings.Join(names, ", ") + "."
 	if n := near.Names(head, KindNames(), 1); len(n) > 0 {

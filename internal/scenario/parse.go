@@ -324,7 +324,7 @@ func kindOf(name string) (*iochan.Kind, error) {
 		return k, nil
 	}
 	for _, k := range iochan.Kinds {
-		if k.Name == name && k.NeedsArg && k.Missing == "" {
+		if k.Name == name && k.NeedsArg {
 			return k, nil
 		}
 	}

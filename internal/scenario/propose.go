@@ -121,7 +121,7 @@ func (p *proposal) since() any {
 func (p *proposal) use(channel string) {
 	kind, _, _ := strings.Cut(channel, ":")
 	for _, k := range iochan.Kinds {
-		if k.Name == kind && !k.Always && k.Missing == "" && !slices.Contains(p.channels, channel) {
+		if k.Name == kind && !k.Always && !slices.Contains(p.channels, channel) {
 			p.channels = append(p.channels, channel)
 		}
 	}

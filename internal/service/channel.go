@@ -39,11 +39,10 @@ type ChannelResult struct {
 
 // ChannelHelp says what a kind of channel is for.
 type ChannelHelp struct {
-	Kind        string   `json:"kind"`
-	Doc         string   `json:"doc,omitempty"`
-	Options     []string `json:"options,omitempty"`
-	Messages    []string `json:"messages,omitempty"` // name(field, …); ! is required, = a default
-	Unsupported string   `json:"unsupported,omitempty"`
+	Kind     string   `json:"kind"`
+	Doc      string   `json:"doc,omitempty"`
+	Options  []string `json:"options,omitempty"`
+	Messages []string `json:"messages,omitempty"` // name(field, …); ! is required, = a default
 }
 
 // ChannelSent is the answer of action send.
@@ -146,7 +145,7 @@ func (p *ChannelParams) check() error {
 }
 
 func channelHelp(k *iochan.Kind) ChannelHelp {
-	h := ChannelHelp{Kind: k.Usage(), Doc: k.Doc, Unsupported: k.Missing}
+	h := ChannelHelp{Kind: k.Usage(), Doc: k.Doc}
 	for _, o := range k.Options {
 		h.Options = append(h.Options, o.Name+": "+o.Doc)
 	}

@@ -324,7 +324,7 @@ func rootsOf(root string) []string {
 // above the program, is of the project where a file of it has it.
 func project(root string) func(file string) (rel string, ok bool) {
 	roots := rootsOf(root)
-	module := moduleOf(root)
+	module := sync.OnceValue(func() string { return moduleOf(root) })
 	var known sync.Map
 	return func(file string) (string, bool) {
 		if file == "" || file[0] == '/' || len(roots) == 0 {
@@ -334,8 +334,8 @@ func project(root string) func(file string) (rel string, ok bool) {
 			return rel.(string), rel != ""
 		}
 		rel := file
-		if module != "" && strings.HasSuffix(file, ".go") {
-			rel = strings.TrimPrefix(file, module+"/")
+		if strings.HasSuffix(file, ".go") {
+			rel = strings.TrimPrefix(file, module()+"/")
 		}
 		if st, err := os.Stat(filepath.Join(roots[0], rel)); err != nil || !st.Mode().IsRegular() {
 			rel = ""

@@ -68,10 +68,12 @@ func (s *sources) search(written string) string {
 		tails = append(tails, written[i+3:])
 	}
 	bases := s.bases()
-	if strings.HasSuffix(written, ".go") && len(bases) > 0 {
-		if rest, ok := strings.CutPrefix(tails[0], s.module()+"/"); ok {
-			tails = []string{rest}
+	if len(bases) > 0 && strings.HasSuffix(written, ".go") && s.module() != "" {
+		rest, ok := strings.CutPrefix(tails[0], s.module()+"/")
+		if !ok { // the standard library's, or another module's
+			return tails[0]
 		}
+		tails = []string{rest}
 	}
 	for _, base := range bases {
 		for _, tail := range tails {

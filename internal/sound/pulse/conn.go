@@ -61,7 +61,7 @@ var errorNames = []string{"", "access denied", "unknown command", "invalid argum
 	"there is no such thing", "connection refused", "protocol error", "timeout", "no authentication key", "internal error",
 	"connection terminated", "killed", "invalid server", "module failed to initialise", "bad state", "no data",
 	"incompatible protocol", "too large", "not supported", "unknown error", "no such extension", "obsolete",
-	"not implemented", "forked", "input or output error", "busy"}
+	"the server lacks it", "forked", "input or output error", "busy"}
 
 // Event says that a stream came, changed or went.
 type Event struct {

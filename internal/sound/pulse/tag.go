@@ -133,6 +133,9 @@ func (r *reader) spec() (s Spec) {
 	s.Channels, s.Rate = int(b[1]), int(binary.BigEndian.Uint32(b[2:]))
 	n := r.take('m', 1)
 	s.Positions = r.raw(int(n[0]))
+	if r.err == nil && (s.Channels == 0 || s.Rate == 0) {
+		r.err = errCut
+	}
 	return s
 }
 
