@@ -9,7 +9,8 @@ LDFLAGS := -s -w -funcalign=16
 COLD    := bucket cli daemon dap doctor exchange fleet follow goroutine group hunt inspect install iochan locks mcp midi \
   natvis page report scenario service session settings sound/pulse stuck testadapter testrun testsetup tracediff ui/...
 OTHERS  := github.com/spf13/... github.com/google/jsonschema-go/... github.com/modelcontextprotocol/... \
-  github.com/google/go-dap github.com/pelletier/... go.yaml.in/...
+  github.com/google/go-dap github.com/pelletier/... go.yaml.in/... net/... crypto/... vendor/... mime/... text/... \
+  encoding/json encoding/gob encoding/xml encoding/asn1 encoding/csv encoding/pem log/... image/... html
 GCFLAGS := $(COLD:%=-gcflags=github.com/strobe-debug/strobe/internal/%=-l) $(OTHERS:%=-gcflags=%=-l)
 # A tree that git does not trust (another owner, an unpacked archive) still builds.
 VCS     := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)

@@ -75,6 +75,11 @@ func (w *waitSeen) told() string {
 		w.busy.Seconds(), w.idle.Seconds(), part(0), part(1))
 }
 
+// starved is how much of the call's time a thread of the daemon wanted a CPU without that any had one; after told.
+func (w *waitSeen) starved() time.Duration {
+	return max(0, w.busy-(w.after[0].ran-w.before[0].ran))
+}
+
 // timesOf sums what a process's threads ran, and waited for a CPU.
 func timesOf(pid int) (sum cpuTimes) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
@@ -90,12 +95,12 @@ func timesOf(pid int) (sum cpuTimes) {
 	return sum
 }
 
-// anyRuns reports whether a thread of a process is on a CPU, or waits for one.
+// anyRuns reports whether a thread of a process is on a CPU, or wants one.
 func anyRuns(pid int) bool {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, f := range files {
 		b, _ := os.ReadFile(f)
-		if i := bytes.LastIndexByte(b, ')'); i > 0 && i+2 < len(b) && (b[i+2] == 'R' || b[i+2] == 'D') {
+		if i := bytes.LastIndexByte(b, ')'); i > 0 && i+2 < len(b) && b[i+2] == 'R' {
 			return true
 		}
 	}
