@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// waitSeen is what a call waited for, looked at from outside every few milliseconds: whether a thread of the daemon ran
-// or waited for a CPU, or all of them slept.
+// waitSeen is what a call waited for, looked at from outside every few milliseconds: whether a thread of the daemon or
+// of its sessions' processes ran or waited for a CPU, or all of them slept.
 type waitSeen struct {
 	daemon, target int
 	stop           chan struct{}
@@ -43,18 +43,18 @@ func (w *waitSeen) run() {
 		return
 	case <-time.After(watchFrom):
 	}
-	w.before = [2]cpuTimes{timesOf(w.daemon), timesOf(w.target)}
+	w.before = [2]cpuTimes{timesOf(withChildren(w.daemon)...), timesOf(w.target)}
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for last := time.Now(); ; {
 		select {
 		case <-w.stop:
-			w.after = [2]cpuTimes{timesOf(w.daemon), timesOf(w.target)}
+			w.after = [2]cpuTimes{timesOf(withChildren(w.daemon)...), timesOf(w.target)}
 			return
 		case <-tick.C:
 		}
 		now := time.Now()
-		if anyRuns(w.daemon) {
+		if anyRuns(withChildren(w.daemon)) {
 			w.busy += now.Sub(last)
 		} else {
 			w.idle += now.Sub(last)
@@ -77,17 +77,15 @@ func (w *waitSeen) told() string {
 
 // starved is how much of the call's time a thread of the daemon wanted a CPU without that any had one; after told.
 func (w *waitSeen) starved() time.Duration {
-	return max(0, w.busy-(w.after[0].ran-w.before[0].ran))
+	return w.busy - min(w.busy, max(0, w.after[0].ran-w.before[0].ran))
 }
 
-// timesOf sums what a process's threads ran, and waited for a CPU.
-func timesOf(pid int) (sum cpuTimes) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	for _, f := range files {
-		b, _ := os.ReadFile(f)
-		if n := strings.Fields(string(b)); len(n) > 1 {
-			ran, _ := strconv.ParseInt(n[0], 10, 64)
-			waited, _ := strconv.ParseInt(n[1], 10, 64)
+// timesOf sums what the threads of processes ran, and waited for a CPU.
+func timesOf(pids ...int) (sum cpuTimes) {
+	for _, b := range ofThreads(pids, "schedstat") {
+		if n := bytes.Fields(b); len(n) > 1 {
+			ran, _ := strconv.ParseInt(string(n[0]), 10, 64)
+			waited, _ := strconv.ParseInt(string(n[1]), 10, 64)
 			sum.ran += time.Duration(ran)
 			sum.waited += time.Duration(waited)
 		}
@@ -95,16 +93,54 @@ func timesOf(pid int) (sum cpuTimes) {
 	return sum
 }
 
-// anyRuns reports whether a thread of a process is on a CPU, or wants one.
-func anyRuns(pid int) bool {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	for _, f := range files {
-		b, _ := os.ReadFile(f)
+// anyRuns reports whether a thread of the processes is on a CPU, or wants one.
+func anyRuns(pids []int) bool {
+	for _, b := range ofThreads(pids, "stat") {
 		if i := bytes.LastIndexByte(b, ')'); i > 0 && i+2 < len(b) && b[i+2] == 'R' {
 			return true
 		}
 	}
 	return false
+}
+
+// withChildren is a process and those that it made.
+func withChildren(pid int) []int {
+	pids := []int{pid}
+	for _, b := range ofThreads(pids, "children") {
+		for _, f := range bytes.Fields(b) {
+			if child, err := strconv.Atoi(string(f)); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
+}
+
+// ofThreads reads a file of each thread of the processes.
+func ofThreads(pids []int, name string) (texts [][]byte) {
+	for _, pid := range pids {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/%s", pid, name))
+		for _, f := range files {
+			if b, err := os.ReadFile(f); err == nil {
+				texts = append(texts, b)
+			}
+		}
+	}
+	return texts
+}
+
+// daemonOf is the daemon of a home; 0: it does not run.
+func daemonOf(home string) int {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		line, _ := os.ReadFile(f)
+		env, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "environ"))
+		if bytes.Contains(line, []byte("\x00daemon\x00")) && bytes.Contains(env, []byte("STROBE_HOME="+home+"\x00")) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+			return pid
+		}
+	}
+	return 0
 }
 
 // observerOf is the process that observes a program; 0: none does, or it has ended.

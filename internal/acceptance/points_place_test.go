@@ -81,7 +81,7 @@ type placed struct {
 
 	traced, thrown, all bool
 	added               []string
-	daemon, pid         int
+	pid                 int
 	attach              bool
 }
 
@@ -93,6 +93,7 @@ type placeTally struct {
 	ops     atomic.Int64
 	harmed  []string
 	slow    []string
+	daemon  int            // the process
 	starved int            // calls that took longer only because others had the CPUs
 	late    []string       // what the threads did of programs that did not end
 	failed  map[string]int // errors that were answers, by code
@@ -128,8 +129,8 @@ func (p *placed) try(tool string, in args, out any) error {
 		defer time.AfterFunc(slowCall+time.Duration(wait)*time.Millisecond,
 			func() { dumpObserver(observerOf(p.pid), p.s.Home, dump) }).Stop()
 	}
-	if p.daemon == 0 && p.pid != 0 {
-		p.daemon = observerOf(p.pid)
+	if p.daemon == 0 {
+		p.daemon = daemonOf(p.s.Home)
 	}
 	seen := watchWait(p.daemon, p.pid)
 	err := p.s.Try(tool, in, out)
@@ -253,7 +254,7 @@ func (p *placed) run(t testing.TB, path, lib, how string, kinds []int) {
 		p.note(&p.harmed, "%s: it was not launched: %v", p.what, err)
 		return
 	}
-	if p.id, p.pid, p.daemon = l.SessionID, l.PID, 0; p.id != "" {
+	if p.id, p.pid = l.SessionID, l.PID; p.id != "" {
 		p.act(kinds)
 	}
 	p.end(cmd, &out)

@@ -109,6 +109,9 @@ func compareWhole(t *testing.T, s *strobetest.Strobe, b strobetest.Built, script
 	if st.EventCount["function_enter"] == 0 && st.DroppedEvents == 0 {
 		t.Errorf("nothing was traced: %+v", st)
 	}
+	if st.DroppedEvents != 0 {
+		t.Errorf("%d calls dropped", st.DroppedEvents)
+	}
 	tree := s.Query(t, l.SessionID, args{"view": "tree"})
 	t.Logf("untraced %v, traced %v; %d functions, %d enters, %d exits, %d dropped; stats %d bytes, tree %d bytes; "+
 		"warnings %q", plain.Round(time.Millisecond),

@@ -27,12 +27,13 @@ var builtin = []string{"password", "passwd", "passphrase", "secret", "token", "c
 // Words lists them.
 func Words() string { return strings.Join(builtin, ", ") }
 
-// What is said of a secret, and is none itself: its length, its file; a number of them.
+// What is said of a secret, and is none itself: its length, its file; a number of them; which of a parser's tokens.
 const (
 	measures = `len|length|size|count|type|kind|name|url|uri|file|path|dir|policy|regex|pattern|line|column|offset|` +
 		`start|end|pos|position|index|limit|class|ttl|expiry|expires|expiration|expires[_-]?(?:at|in)|callback|handler|` +
 		`provider`
 	amounts = `max|min|num|total|count|n`
+	parsers = `last|next|prev|previous|cur|peek|lookahead|first|eof|op|operator|keyword|unexpected`
 	getters = `get|read|load|fetch|create|generate|issue|decrypt`
 )
 
@@ -90,7 +91,7 @@ func New(spec string) (*Names, error) {
 	n.yes = regexp.MustCompile("(?i)" + all)
 	n.in = regexp.MustCompile("(?i)" + strings.NewReplacer("^_*", "", "$", "").Replace(all))
 	n.no = regexp.MustCompile(`(?i)^_*(?:` + amounts + `)[_-]?` + all + `s?$|` + all + `s?[_-]?(?:` + measures + `)$|` +
-		`tokeni[sz]|secretar`)
+		`tokeni[sz]|secretar|^(?:m?_*)(?:` + parsers + `)[_-]?tokens?_*$`)
 	n.result = regexp.MustCompile(`(?i)^_*(?:(?:` + getters + `)[a-z0-9_]*)?` + all + `s?$`)
 	return n, nil
 }

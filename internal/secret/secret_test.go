@@ -13,13 +13,14 @@ func TestNames(t *testing.T) {
 		"password_hash": true, "client_secret": true, "accessToken": true, "MYSQL_PWD": true, "privateKeyPem": true,
 		"key": false, "primary_key": false, "keyboard": false, "max_tokens": false, "maxTokens": false, "tokenizer": false,
 		"password_len": false, "tokenCount": false, "secretary": false, "pwd": false, "OLDPWD": false, "author": false,
+		"last_token_": false, "nextToken": false, "m_curToken": false, "client_token": true, "token": true,
 		"token_expires_at": false, "PASSWORD_FILE": false, "": false, "sort_key": false,
 	} {
 		if got := names.Secret(name); got != want {
 			t.Errorf("Secret(%q) = %v, want %v", name, got, want)
 		}
 	}
-	for name, want := range map[string]bool{"token": true, "next_token": true, "tokens": true, "Token": true,
+	for name, want := range map[string]bool{"token": true, "my_token": true, "tokens": true, "Token": true,
 		"accessToken": false, "api_token": false, "GITHUB_TOKEN": false, "token_password": false, "password": false,
 		"idToken": false, "validToken": true, "github.com/user/lex.nextToken": true} {
 		if got := names.Doubtful(name); got != want {

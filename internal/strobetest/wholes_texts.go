@@ -2,6 +2,32 @@ package strobetest
 
 // What the whole programs are given to work on.
 const (
+	// Two scripts that once lost nearly all of their calls: a short one, which ends by os.exit, and 1.2 M calls.
+	wholeLuaShort = `local function fib(n) if n < 2 then return n end return fib(n-1) + fib(n-2) end
+local t = {}
+for i = 1, 200 do t[i] = {k = "k" .. i, v = fib(i % 10)} end
+table.sort(t, function(a, b) return a.v < b.v or (a.v == b.v and a.k < b.k) end)
+local s = {}
+for i, e in ipairs(t) do s[#s+1] = string.format("%s=%d", e.k, e.v) end
+print(table.concat(s, ","))
+local co = coroutine.create(function(a) local b = coroutine.yield(a * 2); error({code = b}) end)
+print(coroutine.resume(co, 21)); local ok, e = coroutine.resume(co, 7); print(ok, e.code)
+print(pcall(string.rep, "x", -1)); print(pcall(load, "x ="))
+print(load("x ="))
+print(string.gsub("hello world", "o", "0"))
+setmetatable(t, {__gc = function() print("gc") end}); t = nil; collectgarbage()
+print(math.maxinteger, 1e100, 0x1p-2, utf8.char(228, 8364))
+os.exit(3, true)
+`
+	wholeLuaLoop = `local function fib(n) if n < 2 then return n end return fib(n-1) + fib(n-2) end
+local t = {}
+for j=1,20 do
+for i = 1, 200 do t[i] = {k = "k" .. i, v = fib(i % 10)} end
+table.sort(t, function(a, b) return a.v < b.v or (a.v == b.v and a.k < b.k) end)
+local s = {}
+for i, e in ipairs(t) do s[#s+1] = string.format("%s=%d", e.k, e.v) end
+end
+`
 	wholeLua = `local function fib(n) if n < 2 then return n end return fib(n-1) + fib(n-2) end
 local t = {}
 for i = 1, 60 do t[i] = {k = "k" .. i, v = fib(i % 10)} end
