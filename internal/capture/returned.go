@@ -31,7 +31,7 @@ func (r *Reader) Result(m *symbol.Module, f *symbol.Function, regs *ReturnRegs) 
 		return value.Value{}, false
 	}
 	if f.Language == symbol.LangGo {
-		return r.goResult(sig, f, regs)
+		return r.goResult(m, sig, f, regs)
 	}
 	use := described(m, f, sig, code)
 	home := locateResult(sig, f, code, &use)
@@ -81,8 +81,11 @@ func (regs *ReturnRegs) of(s source) []byte {
 }
 
 // goResult is Result for a function of Go's: one value, or several as one.
-func (r *Reader) goResult(sig *symbol.Signature, f *symbol.Function, regs *ReturnRegs) (value.Value, bool) {
+func (r *Reader) goResult(m *symbol.Module, sig *symbol.Signature, f *symbol.Function, regs *ReturnRegs) (value.Value, bool) {
 	params, results := goParams(sig)
+	for i, dicts := 0, goInstances(m, f); i < len(results); i++ {
+		results[i].Type = goReal(m, results[i].Type, dicts)
+	}
 	if len(results) == 0 {
 		return value.Value{}, false
 	}
