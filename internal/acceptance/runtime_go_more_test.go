@@ -31,6 +31,16 @@ func TestGoTrees(t *testing.T) {
 			`main.func1(i=1, s="b", ok=true, seen={a: 0}, pre=["p", "q"])`, "main.func2(id=7, ok=true, done={len: 0",
 			"main.func3(seen={a: 0, b: 1}, ok=false)",
 		}},
+		{"generics", []string{
+			"main.Sum[go.shape.int](types=int, list=[1, 2, 3]) → 6 ",
+			"main.Sum[go.shape.float64](types=main.Celsius, list=[1.5, 2]) → 3.5 ",
+			`(types=string,int,main.P, m={a: 1}, f=main.main.func1) → [{Name: "a", Age: 1}] `,
+			`.Push(types=main.P, s={items: []}, v={Name: "x", Age: 1}) `,
+			`.Pop(types=main.P, s={items: [{Name: "x", Age: 1}]}) → {v: {Name: "x", Age: 1}, ok: true} `,
+			`(types=main.P,*main.P, a={Name: "q", Age: 2}, b={Name: "r", Age: 3}) → {First: {Name: "q", Age: 2}, ` +
+				`Second: {Name: "r", Age: 3}} `,
+			"main.Same[go.shape.*uint8](types=*int, v=0x", "main.Same[go.shape.*uint8](types=*main.P, v=0x",
+		}},
 	} {
 		bin, root := goProgram(t, c.program)
 		l := s.Launch(t, bin, root, nil, args{"trace": []string{"@usercode"}})

@@ -35,7 +35,7 @@ func CompileGo(m *symbol.Module, f *symbol.Function, o Options) (*Function, erro
 	}
 	out.HasDWARF = true
 	params, results := goParams(sig)
-	a := &goAssign{}
+	a := &goAssign{dict: -1}
 	homes, order := a.all(f, params)
 	if !goAgrees(sig, params, homes) {
 		for i := range homes {
@@ -43,8 +43,20 @@ func CompileGo(m *symbol.Module, f *symbol.Function, o Options) (*Function, erro
 		}
 		order = false
 	}
+	if dicts := goInstances(m, f); a.dict >= 0 || len(dicts) > 0 {
+		for _, list := range [][]symbol.Param{params, results} {
+			for i := range list {
+				list[i].Type = goReal(m, list[i].Type, dicts)
+			}
+		}
+	}
 	b := newBuilder(sig, o)
 	b.order = goRegs
+	var dict home
+	if a.dict >= 0 && order {
+		dict.add(place{source: source{kind: srcGPR, reg: goRegs[a.dict]}, size: 8})
+		b.need(&dict)
+	}
 	for i := range params {
 		b.need(&homes[i])
 	}
@@ -54,6 +66,9 @@ func CompileGo(m *symbol.Module, f *symbol.Function, o Options) (*Function, erro
 	}
 	b.emitEnter()
 	names := paramNames(&symbol.Signature{Params: params})
+	if len(dict.places) > 0 {
+		b.argument(goUnique("types", names), goDictionary, &dict)
+	}
 	for i := range params {
 		b.argument(goName(names[i], "~p", "arg"), params[i].Type, &homes[i])
 	}
@@ -130,6 +145,7 @@ func goName(name, prefix, instead string) string {
 type goAssign struct {
 	ints, floats int
 	stack        int64
+	dict         int // the register, of ints, that an instance of a generic function has its dictionary in; -1: none
 }
 
 // all assigns parameters. ok: all of them have a known size.
@@ -138,10 +154,14 @@ func (a *goAssign) all(f *symbol.Function, params []symbol.Param) (homes []home,
 	dict := goDictAt(f.Name)
 	for i := range params {
 		if i == dict {
+			a.dict = a.ints
 			a.ints++
 		}
 		homes[i] = a.assign(params[i].Type)
 		ok = ok && !homes[i].missing
+	}
+	if dict == len(params) { // none, or the receiver alone
+		a.dict = a.ints
 	}
 	if !ok { // what comes behind it cannot be known
 		for i := range homes {

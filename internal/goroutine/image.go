@@ -14,6 +14,7 @@ type Image struct {
 	Version string // go1.26.3
 	GoID    uint32 // where in a goroutine's g its ID is; the bounds of its stack are at 0 and 8
 	Layout  Layout
+	TLS     uint64 // where a thread has the g that it runs, from fs: a negative number
 
 	marks map[string]mark
 }
@@ -49,7 +50,7 @@ func ReadImage(file io.ReaderAt) (*Image, error) {
 			return nil, fmt.Errorf("the runtime of %s is not known: %w", img.Version, err)
 		}
 	}
-	img.GoID, img.Layout = l.GID, *l
+	img.GoID, img.Layout, img.TLS = l.GID, *l, threadG(f)
 	i := slices.IndexFunc(f.Sections, func(s *elf.Section) bool { return strings.HasSuffix(s.Name, ".gopclntab") })
 	if i < 0 || f.Sections[i].Size > maxTable {
 		return nil, fmt.Errorf("it has no line table of %s that can be read", img.Version)
@@ -86,3 +87,20 @@ func (i *Image) Assembly(name string) bool { return i.marks[name]&markAssembly !
 
 // Added reports a function that the compiler put between a caller and what it calls.
 func (i *Image) Added(name string) bool { return i.marks[name]&markAdded != 0 }
+
+// threadG is where threads have their g. In a program with C code it is one of several variables that they have.
+func threadG(f *elf.File) uint64 {
+	own := uint64(8) // it alone, if symbols do not say more
+	i := slices.IndexFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_TLS })
+	if i < 0 || f.Progs[i].Memsz <= own {
+		return -own
+	}
+	symbols, _ := f.Symbols() //nolint:errcheck // it is stripped
+	for _, s := range symbols {
+		if s.Name == "runtime.tlsg" && elf.ST_TYPE(s.Info) == elf.STT_TLS {
+			align := max(f.Progs[i].Align, 1)
+			return s.Value - (f.Progs[i].Memsz+align-1)/align*align
+		}
+	}
+	return -own
+}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,5 +103,22 @@ func TestFrames(t *testing.T) {
 		if _, f, ok := sanitizerFrame(text); ok {
 			t.Errorf("sanitizerFrame(%q) = %+v", text, f)
 		}
+	}
+}
+
+// TestGoMethods: a frame of a Go program's last words has its whole name, be it a method's.
+func TestGoMethods(t *testing.T) {
+	text := "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [sync.Mutex.Lock]:\n" +
+		"internal/sync.(*Mutex).lockSlow(0xc000012345)\n\t/go/mutex.go:149 +0x15d\n" +
+		"main.(*Stack[...]).Push({0x1, {0x2?, 0x3}}, ...)\n\t/a/b.go:4 +0x1\nmain.main.func1()\n\t/a/b.go:3 +0x4\n"
+	var got []string
+	for _, r := range parse([]byte(text), whole) {
+		for _, f := range r.Stacks[0].Frames {
+			got = append(got, f.Function)
+		}
+	}
+	want := []string{"internal/sync.(*Mutex).lockSlow", "main.(*Stack[...]).Push", "main.main.func1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

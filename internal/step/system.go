@@ -1,6 +1,9 @@
 package step
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // systemSources are parts of the paths of source that comes with the system and with compilers.
 var systemSources = []string{"/usr/include/", "/include/c++/", "/lib/gcc/", "/lib/clang/", "/lib/llvm-", "/rustc/",
@@ -15,4 +18,16 @@ func SystemSource(file string) bool {
 		}
 	}
 	return strings.HasPrefix(file, "./") || strings.HasPrefix(file, "../")
+}
+
+// goTop are the folders of Go's standard library.
+var goTop = strings.Fields("archive bufio bytes cmp compress container context crypto database debug embed encoding " +
+	"errors expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin reflect " +
+	"regexp runtime slices sort strconv strings structs sync syscall testing text time unicode unique unsafe vendor weak")
+
+// GoLibrary reports whether a source file is Go's standard library's, of a program that was built without the paths of
+// the machine.
+func GoLibrary(file string) bool {
+	top, _, ok := strings.Cut(file, "/")
+	return ok && slices.Contains(goTop, top)
 }

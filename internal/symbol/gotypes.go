@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"bytes"
 	"cmp"
 	"debug/buildinfo"
 	"encoding/binary"
@@ -44,24 +45,55 @@ type goNamesKey struct{}
 type GoTypeNames struct {
 	Lo, Hi Addr
 	Name   map[Addr]string
+	Type   map[string]*Type // by name; those of dictionaries have none
 }
 
 // GoTypeNames returns those of the module; nothing where there is no debug information.
 func (m *Module) GoTypeNames() *GoTypeNames {
 	return m.Memo(goNamesKey{}, func() any {
-		n := &GoTypeNames{Name: map[Addr]string{}}
+		n := &GoTypeNames{Name: map[Addr]string{}, Type: map[string]*Type{}}
 		if !m.Go {
 			return n
 		}
 		for _, g := range (&Type{m: m}).GoTypes() {
-			if n.Lo == 0 || g.Addr < n.Lo {
-				n.Lo = g.Addr
-			}
-			n.Hi = max(n.Hi, g.Addr+goTypeBytes)
-			n.Name[g.Addr] = g.Name
+			n.add(g.Addr, goTypeBytes, g.Name)
+			n.Type[g.Name] = g.Type
 		}
 		return n
 	}).(*GoTypeNames)
+}
+
+func (n *GoTypeNames) add(a, size Addr, name string) {
+	if n.Lo == 0 || a < n.Lo {
+		n.Lo = a
+	}
+	n.Hi = max(n.Hi, a+size)
+	n.Name[a] = name
+}
+
+type goDictsKey struct{}
+
+// GoDicts returns the dictionaries of instances of generic functions and types, as pkg..dict.Name[types], by where they
+// are.
+func (m *Module) GoDicts() *GoTypeNames {
+	return m.Memo(goDictsKey{}, func() any {
+		n := &GoTypeNames{Name: map[Addr]string{}}
+		for _, im := range m.images() {
+			im.eachSym(func(s elfSym) bool {
+				if m.Go && bytes.Contains(s.name, []byte("..dict.")) {
+					n.add(Addr(s.value), Addr(max(s.size, 1)), string(s.name))
+				}
+				return m.Go
+			})
+		}
+		return n
+	}).(*GoTypeNames)
+}
+
+// GoDictTypes are the types that the dictionary at an address is of; "": none is there.
+func (m *Module) GoDictTypes(a Addr) string {
+	_, types, _ := strings.Cut(m.GoDicts().Name[a], "[")
+	return strings.TrimSuffix(types, "]")
 }
 
 // GoTypes returns the types of the module of t that values in interfaces may be of, by name. They are looked for once.

@@ -71,8 +71,11 @@ func (c *codeSeen) reset(p *process, scans int64) {
 	for _, m := range mods {
 		c.ranges = append(c.ranges, codeRange{m.code, m.codeHi})
 		if m.mod != nil && m.mod.Go {
-			if n := m.mod.GoTypeNames(); n.Hi > n.Lo { // descriptions of types, which interfaces lead to
-				c.ranges = append(c.ranges, codeRange{uint64(n.Lo) + m.bias, uint64(n.Hi) + m.bias})
+			// descriptions of types, which interfaces lead to, and those that instances of generic functions are given
+			for _, n := range []*symbol.GoTypeNames{m.mod.GoTypeNames(), m.mod.GoDicts()} {
+				if n.Hi > n.Lo {
+					c.ranges = append(c.ranges, codeRange{uint64(n.Lo) + m.bias, uint64(n.Hi) + m.bias})
+				}
 			}
 		}
 	}
@@ -94,6 +97,9 @@ func (p *process) symbolize(addr uint64) string {
 			if m.mod != nil && m.mod.Go {
 				if name := m.mod.GoTypeNames().Name[symbol.Addr(addr-m.bias)]; name != "" {
 					return name
+				}
+				if types := m.mod.GoDictTypes(symbol.Addr(addr - m.bias)); types != "" {
+					return types
 				}
 			}
 			continue

@@ -336,6 +336,12 @@ func (th *thread) arm(p *process) {
 	if th.step != nil {
 		th.step.arm(&want)
 	}
+	for _, s := range p.t.loose {
+		if s.p == p {
+			th.stepped = true
+			s.arm(&want)
+		}
+	}
 	if want != th.watched && ptrace.SetDebug(th.tid, want) == nil {
 		th.watched, th.watches = want, true
 	}

@@ -2,7 +2,6 @@ package native
 
 import (
 	"errors"
-	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -191,9 +190,9 @@ func (th *thread) raisedHere() bool {
 	if err != nil || info.Signal() != unix.SIGTRAP {
 		return false
 	}
-	if info.Code() == ptrace.TrapHardware && th.step != nil && len(th.step.breaks) > 0 {
+	if t := th.p.t; info.Code() == ptrace.TrapHardware && (th.step != nil && len(th.step.breaks) > 0 || len(t.loose) > 0) {
 		regs, err := ptrace.GetRegs(th.tid)
-		return err == nil && slices.ContainsFunc(th.step.breaks, func(b codeBreak) bool { return b.at == regs.Rip })
+		return err == nil && t.breaksAt(th, regs.Rip)
 	}
 	return !info.OfStep()
 }

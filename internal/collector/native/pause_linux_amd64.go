@@ -179,6 +179,9 @@ const (
 // paused makes a thread that waits a paused one, and says so on the timeline.
 func (t *target) paused(c *pause, look *pauseLook, all bool) {
 	c.PID, c.TID, c.ThreadName = c.p.pid, c.th.tid, c.seen.Name
+	if o := c.p.goStepOf(c.seen.FS, c.th.tid); o != nil {
+		c.ThreadName = fmt.Sprintf("goroutine %d", o.id)
+	}
 	if c.by != nil && c.by.until {
 		c.Reason, c.Hit = "until", 0
 	}
@@ -201,6 +204,7 @@ func (t *target) paused(c *pause, look *pauseLook, all bool) {
 			return nil
 		}
 		var with []*pause
+		t.takesStep(c.th, c.seen.FS)
 		if c.th.step != nil {
 			with = c.th.step.with
 		}
@@ -282,6 +286,7 @@ func (t *target) pauseWith(c *pause, th *thread) {
 	if err != nil {
 		return
 	}
+	t.takesStep(th, regs.Fs_base)
 	t.endStep(th)
 	th.p.memory().hide(th)
 	o := &pause{th: th, stop: th.stops.Load(), p: th.p, seen: th.p.pictured(th, &regs, false)}

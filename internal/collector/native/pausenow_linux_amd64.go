@@ -319,6 +319,7 @@ func (t *target) stand(th *thread) *pause {
 		return nil
 	}
 	th.joins, th.stopped = nil, true
+	t.dropLoose(th.p)
 	t.endStep(th)
 	c := &pause{th: th, stop: th.stops.Load(), p: th.p, seen: th.p.pictured(th, &regs, true)}
 	th.p.memory().hide(th)

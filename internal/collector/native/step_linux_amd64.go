@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
@@ -47,12 +48,14 @@ type stepper struct {
 	breaks   []codeBreak
 	rest     []codeBreak // those that it did not come to
 	creeping bool        // to breaks by single steps: data breakpoints have the registers
+	goes     *goStep     // nil: it is a thread's own
 }
 
 // codeBreak is a place that a stepping thread runs to.
 type codeBreak struct {
 	at  uint64
 	sp  uint64 // with this stack pointer only; 0: any
+	rel bool   // that is counted from the end of a goroutine's stack
 	why breakKind
 }
 
@@ -66,6 +69,8 @@ const (
 	breakResume                  // a signal's handler has returned to the instruction that was to run
 	// the step is done, if the frame that it began in goes on there: an exception's handler, or where longjmp leads
 	breakHandler
+	breakDeferred    // a function that was deferred is about to be called, for a panic
+	breakDeferreturn // or at the end of the function that deferred it
 )
 
 // stepFrom lets one paused thread go on by a step.
@@ -88,6 +93,7 @@ func (t *target) stepFrom(ctx context.Context, c *pause, all []*pause, r collect
 	default:
 		return fault.New(fault.ValidationError, "Use step-over, step-into or step-out.", "there is no step %q", r.Step)
 	}
+	s.goes = s.p.goStepOf(c.seen.FS, c.TID)
 	act, err := s.begin(c)
 	if err != nil {
 		return err
@@ -125,7 +131,10 @@ func (s *stepper) take(all []*pause) {
 
 // HasThread implements collector.Debugger.
 func (t *target) HasThread(tid int) (has bool) {
-	t.tracer.Do(context.Background(), func() error { has = t.threads[tid] != nil; return nil })
+	t.tracer.Do(context.Background(), func() error {
+		has = t.threads[tid] != nil || slices.ContainsFunc(t.loose, func(s *stepper) bool { return s.goes.from == tid })
+		return nil
+	})
 	return has
 }
 
@@ -145,6 +154,10 @@ func (s *stepper) begin(c *pause) (func() error, error) {
 		return s.leave(c, "the place has no source, and no caller has")
 	}
 	s.cfa = at.Frame.CFA
+	if s.goes != nil {
+		s.goes.mine = true
+		s.goes.mine = !s.passes(&at)
+	}
 	skip := c.skip
 	inner := s.inlinedHere(&at, skip)
 	switch {
@@ -237,6 +250,7 @@ func (s *stepper) run(breaks ...codeBreak) error {
 	s.single, s.breaks = false, breaks
 	s.armSites()
 	s.fit()
+	s.loosen()
 	return s.t.resume(s.th, 0)
 }
 
@@ -248,6 +262,11 @@ func (s *stepper) fit() {
 			if w.Size > 0 {
 				free--
 			}
+		}
+	}
+	for _, o := range s.t.loose {
+		if o.p == s.p && o != s {
+			free -= len(o.breaks)
 		}
 	}
 	s.creeping = len(s.breaks) > free

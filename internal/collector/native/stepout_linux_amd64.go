@@ -45,14 +45,15 @@ func (s *stepper) readResult(regs *ptrace.Regs) {
 	if s.left = nil; l == nil {
 		return
 	}
-	r := capture.ReturnRegs{RAX: regs.Rax, RDX: regs.Rdx}
+	r := capture.ReturnRegs{RAX: regs.Rax, RDX: regs.Rdx, SP: regs.Rsp, Go: [9]uint64{regs.Rax, regs.Rbx, regs.Rcx,
+		regs.Rdi, regs.Rsi, regs.R8, regs.R9, regs.R10, regs.R11}}
 	err := s.t.tracer.Do(context.Background(), func() error {
 		if s.t.threads[s.th.tid] != s.th {
 			return ptrace.ErrGone
 		}
 		v, err := ptrace.GetVectors(s.th.tid)
 		if err == nil {
-			r.XMM = [2][16]byte(v[:2])
+			r.XMM = v
 			r.ST, err = ptrace.GetX87(s.th.tid)
 		}
 		return err
@@ -73,7 +74,7 @@ func (s *stepper) outside(pc uint64) bool {
 		return false
 	}
 	row, ok := m.Mod.Row(addrIn(m, pc))
-	return ok && row.Line > 0
+	return ok && row.Line > 0 && (s.goes == nil || !s.goes.mine || s.own(row.File))
 }
 
 // inlinedHere returns how many of the skip inlined calls that begin at a place are still not entered after a step into
@@ -105,6 +106,9 @@ func (t *target) stepInPlace(c *pause) {
 // own reports whether a source file is not the standard library's or the system's.
 func (s *stepper) own(file string) bool {
 	root := strings.TrimSuffix(s.t.cmd.ProjectRoot, "/") + "/"
+	if s.goes != nil {
+		return !s.goes.library(file)
+	}
 	return len(root) > 1 && strings.HasPrefix(file, root) || !step.SystemSource(file)
 }
 

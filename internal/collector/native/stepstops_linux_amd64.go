@@ -29,6 +29,9 @@ func (t *target) stepTrap(th *thread) bool {
 	if !ran && !hardware {
 		return false
 	}
+	if !ran {
+		t.takesStepAt(th, &regs)
+	}
 	s, hits, mem := th.step, uint64(0), th.p.memory()
 	if mem.data.Load() != nil && ran {
 		hits = th.met(&info, &regs)
@@ -41,6 +44,9 @@ func (t *target) stepTrap(th *thread) bool {
 		if !t.dataMet(th, mem, &regs, hits) {
 			t.resume(th, 0)
 		}
+		return true
+	case s == nil && t.breaksAt(th, regs.Rip): // another goroutine
+		t.resume(th, 0)
 		return true
 	case s == nil:
 		return t.dataStop(th, mem, &regs)
@@ -61,7 +67,11 @@ func (t *target) stepTrap(th *thread) bool {
 // arrived has it decided what follows, if the thread came to one of its breaks. Tracer thread only.
 func (s *stepper) arrived(regs *ptrace.Regs) bool {
 	for i, b := range s.breaks {
-		if b.at != regs.Rip || b.sp != 0 && b.sp != regs.Rsp {
+		sp := regs.Rsp
+		if b.rel {
+			sp = s.rel(sp)
+		}
+		if b.at != regs.Rip || b.sp != 0 && b.sp != sp {
 			continue
 		}
 		if b.why == breakResume { // at once: signals that come often would leave no time for a decision
@@ -160,6 +170,11 @@ func (s *stepper) resumeStep(sig syscall.Signal) error {
 			return ptrace.Step(s.th.tid, sig)
 		}
 		s.th.singled = false // the instruction has not run
+		if s.goes != nil {   // a preempted goroutine may go on elsewhere
+			th := s.th
+			s.loosen()
+			return ptrace.Cont(th.tid, sig)
+		}
 	}
 	return ptrace.Cont(s.th.tid, sig)
 }
@@ -178,13 +193,16 @@ func (t *target) endStep(th *thread) {
 		return
 	}
 	for _, p := range t.processes() {
-		p.disarmStepSites()
+		p.disarmStepSites(stepNone)
 	}
 }
 
 // cancelSteps ends all steps; their threads run on.
 func (t *target) cancelSteps(ctx context.Context) error {
 	return t.tracer.Do(ctx, func() error {
+		for _, p := range t.processes() {
+			t.dropLoose(p)
+		}
 		for _, th := range t.threads {
 			if th.step == nil {
 				continue
@@ -207,9 +225,13 @@ func (t *target) cancelSteps(ctx context.Context) error {
 type stepSite uint32
 
 const (
-	stepNone    stepSite = iota
-	stepHandler          // _Unwind_SetIP(context, handler): an exception is about to be caught, or a cleanup to run
-	stepLongjmp          // longjmp(env, value)
+	stepNone     stepSite = iota
+	stepHandler           // _Unwind_SetIP(context, handler): an exception is about to be caught, or a cleanup to run
+	stepLongjmp           // longjmp(env, value)
+	stepRecovery          // of goStepFunctions
+	stepGogo
+	stepDeferred
+	stepDeferreturn
 )
 
 // stepFunctions are those functions by their names.
@@ -231,53 +253,71 @@ func (p *process) prepareStepSites(ctx context.Context) {
 			continue
 		}
 		p.stepKnown = append(p.stepKnown, m)
-		for name, kind := range stepFunctions {
-			a, _, ok := mod.Symbol(name)
+		of := stepFunctions
+		if mod.Go {
+			of = goStepFunctions
+		}
+		for name, kind := range of {
+			a, size, ok := mod.Symbol(name)
 			if !ok {
 				continue
 			}
-			at := uint64(a) + m.bias
+			offs := []uint64{0}
 			if b, err := mod.BytesAt(a, 4); err == nil && string(b) == "\xf3\x0f\x1e\xfa" { // endbr64
-				at += 4
+				offs[0] = 4
 			}
-			if slices.ContainsFunc(p.stepSites, func(s *site) bool { return s.addr == at }) {
-				continue
+			if code, err := mod.BytesAt(a, int(size)); err == nil && mod.Go {
+				offs = goSites(code, kind)
 			}
-			ps, err := p.newPointSite(ctx, at, nil, true)
-			if err != nil {
-				p.t.log.Debug("watch for a step", "function", name, "err", err)
-				continue
+			for _, off := range offs {
+				p.prepareStepSite(ctx, uint64(a)+m.bias+off, name, kind)
 			}
-			ps.site.point, ps.site.step = nil, kind
-			p.t.tracer.Do(ctx, func() error { p.stepSites = append(p.stepSites, ps.site); return nil })
 		}
 	}
+}
+
+func (p *process) prepareStepSite(ctx context.Context, at uint64, name string, kind stepSite) {
+	if slices.ContainsFunc(p.stepSites, func(s *site) bool { return s.addr == at }) {
+		return
+	}
+	ps, err := p.newPointSite(ctx, at, nil, true)
+	if err != nil {
+		p.t.log.Debug("watch for a step", "function", name, "err", err)
+		return
+	}
+	ps.site.point, ps.site.step = nil, kind
+	p.t.tracer.Do(ctx, func() error { p.stepSites = append(p.stepSites, ps.site); return nil })
 }
 
 // armSites puts the traps of step sites in place. Tracer thread only.
 func (s *stepper) armSites() {
 	p := s.p
-	for _, s := range p.stepSites {
-		if s.active {
+	for _, site := range p.stepSites {
+		if site.active || !s.waits(site.step) {
 			continue
 		}
-		if _, ok := p.trapAt(s.addr); ok { // something else of ours stands there
+		if _, ok := p.trapAt(site.addr); ok { // something else of ours stands there
 			continue
 		}
-		if p.mem.Read(s.addr, s.orig) != nil || s.orig[0] == int3 {
+		if p.mem.Read(site.addr, site.orig) != nil || site.orig[0] == int3 {
 			continue
 		}
-		p.setTraps([]*site{s}, nil)
-		if p.mem.Write(s.addr, s.patch) == nil {
-			s.active = true
-		}
+		p.armSite(site)
 	}
 }
 
-// disarmStepSites takes them out again. Tracer thread only.
-func (p *process) disarmStepSites() {
+// armSite puts the trap of one in place. Tracer thread only.
+func (p *process) armSite(s *site) {
+	p.setTraps([]*site{s}, nil)
+	if p.mem.Write(s.addr, s.patch) == nil {
+		s.active = true
+	}
+}
+
+// disarmStepSites takes them out again: those of a kind, or with stepNone all. Tracer thread only.
+func (p *process) disarmStepSites(kind stepSite) {
 	for _, s := range p.stepSites {
-		if !s.active {
+		if !s.active || kind != stepNone && s.step != kind {
 			continue
 		}
 		p.setTraps(nil, []*site{s})
@@ -289,23 +329,27 @@ func (p *process) disarmStepSites() {
 	}
 }
 
-// stepSiteMet: a thread came to a step site. Tracer thread only.
-func (t *target) stepSiteMet(th *thread, p *process, kind stepSite, regs *ptrace.Regs) {
+// stepSiteMet: a thread came to a step site. True: its step decides how it goes on. Tracer thread only.
+func (t *target) stepSiteMet(th *thread, p *process, kind stepSite, regs *ptrace.Regs) bool {
+	if kind >= stepRecovery {
+		return t.goSiteMet(th, p, kind, regs)
+	}
 	s := th.step
 	if s == nil || s.single {
-		return
+		return false
 	}
 	at := regs.Rsi
 	if kind == stepLongjmp {
 		at = p.longjmpTarget(regs)
 	}
 	if at == 0 || p.t.moduleOf(p, at) == nil {
-		return
+		return false
 	}
 	s.breaks = slices.DeleteFunc(s.breaks, func(b codeBreak) bool { return b.why == breakHandler })
 	// Before the others: what a call that does not return would return to may be its handler.
 	s.breaks = slices.Insert(s.breaks, 0, codeBreak{at: at, why: breakHandler})
 	s.fit()
+	return false
 }
 
 // moduleOf returns the module whose code is at an address.

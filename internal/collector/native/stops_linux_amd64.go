@@ -262,7 +262,10 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 		}
 	}
 	if active && step != stepNone {
-		t.stepSiteMet(th, p, step, regs)
+		regs.Rip = to
+		if ptrace.SetRegs(th.tid, regs); t.stepSiteMet(th, p, step, regs) {
+			return true
+		}
 	}
 	if !active { // taken away just now: the original instruction stands there again
 		to = at

@@ -48,6 +48,7 @@ type target struct {
 	asksNew bool              // all were asked to pause and none has gone on since: new threads pause, too
 
 	steps        int           // threads that are stepping
+	loose        []*stepper    // goroutines that are, and run to breaks. Tracer thread only
 	panicSpent   time.Duration // that threads were held for pictures of their panics
 	panicsPassed int           // panics that came too often for that
 
@@ -271,6 +272,9 @@ func (t *target) dropThread(tid int) {
 		delete(t.threads, tid)
 		if tid != th.p.pid {
 			t.tell(collector.Change{Kind: collector.ThreadEnded, PID: th.p.pid, TID: tid})
+		}
+		if len(th.p.threads) == 0 {
+			t.dropLoose(th.p)
 		}
 		if th.stepped { // somebody may wait for the step
 			t.mu.Lock()
