@@ -200,6 +200,25 @@ func TestReceivers(t *testing.T) {
 	}
 }
 
+// TestFieldsInOrder: what tells a request or an answer stands before names that are its own business, and an object that
+// was made of another one has the class of that.
+func TestFieldsInOrder(t *testing.T) {
+	for _, in := range append(strobetest.Nodes(t), strobetest.BunAndDeno(t)...) {
+		r := run(t, in, everything, "testdata/program/order.mjs")
+		for _, want := range []string{
+			`"t":"Incoming","v":{"method":"GET","url":"/items/7","body":null,"app":"shop","_events":{}}`,
+			`"t":"Incoming","v":{"id":2,"_a":1}`, `"t":"IncomingMessage"`,
+			`{"$":"repr","v":"http://a.example/b?c=1"}`, `{"$":"repr","v":"c=1"}`,
+			`"t":"Hidden","v":{"method":"POST","url":"http://a.example/b"`,
+			`"t":"Response","v":{"status":404,"url":""`, `{"_own":1,"method":2}`, `"t":"Fake","v":{}`,
+		} {
+			if !strings.Contains(r.calls, want) {
+				t.Errorf("%s: no %s in\n%s%s", in.Name, want, r.calls, r.stderr)
+			}
+		}
+	}
+}
+
 // golden compares calls with those that a file has.
 func golden(t *testing.T, name, file, calls string) {
 	t.Helper()

@@ -90,3 +90,18 @@ func TestWideValues(t *testing.T) {
 		}
 	}
 }
+
+// TestFieldsInOrder: what tells an object from others stands before names that are its own business.
+func TestFieldsInOrder(t *testing.T) {
+	for _, in := range strobetest.Pythons(t)[:1] {
+		got := calls(t, in.Path, "order.py", "order.show")
+		for _, want := range []string{
+			`"v":{"method":"GET","path":"/items/7","environ":{"HOME":"/"},"_state":"private"}`,
+			`"v":{"id":1,"name":"row 1","_state":{"adding":false}}`,
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %s in\n%s", in.Name, want, got)
+			}
+		}
+	}
+}

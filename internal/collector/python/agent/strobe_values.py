@@ -6,6 +6,7 @@ from _weakref import ref
 from itertools import islice
 from time import monotonic
 
+from strobe_known import INNER, SHAPED, TEXTS, in_order, scope_of
 from strobe_names import name_of, type_name
 
 LIMIT = 16384  # bytes of a payload
@@ -151,7 +152,7 @@ def _fields(v, room, str=str, int=int, type=type, low=-WIDE, high=WIDE):
     if type(d) is not dict:
         return None
     out = []
-    for k, x in list(islice(d.items(), room[2])):
+    for k, x in in_order(d, room[2]):
         t = type(x)
         if t is str and len(x) <= 64:
             x = quote(x)
@@ -316,6 +317,11 @@ def _named_tuple(v, depth, inside, room, fields):
     return '{"$":"obj","t":%s,"v":{%s}}' % (quote(type_name(type(v))), body)
 
 
+def _inner(v, depth, inside, room, data):
+    """What a library keeps beside its objects' own fields: a graph without end, told where somebody asked for depth."""
+    return _beyond(type(v)) if len(inside) > 1 and depth < 2 else _instance(v, depth, inside, room, data)
+
+
 def _instance(v, depth, inside, room, data):
     get_dict, slots, extra = data
     fields = extra(v) if extra is not None else []
@@ -324,7 +330,7 @@ def _instance(v, depth, inside, room, data):
         d = get_dict(v)
         if type(d) is dict:
             n += len(d)
-            fields.extend([(k, x) for k, x in islice(d.items(), room[2]) if type(k) is str])
+            fields.extend([(k, x) for k, x in in_order(d, room[2]) if type(k) is str])
     for name, get in slots:
         try:
             fields.append((name, get(v)))
@@ -405,20 +411,6 @@ def _moment(v):
     return _repr(base.isoformat(v))
 
 
-# How values of the standard library become text, by the class that does it. Only these exact classes, but for dates.
-_TEXTS = {
-    "datetime": {"timedelta": str, "timezone": str},
-    "decimal": {"Decimal": str}, "_decimal": {"Decimal": str}, "_pydecimal": {"Decimal": str},
-    "fractions": {"Fraction": str}, "uuid": {"UUID": str},
-    "pathlib": dict.fromkeys(("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath"), str),
-    "pathlib._local": dict.fromkeys(("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath"), str),
-    "ipaddress": dict.fromkeys(("IPv4Address", "IPv6Address", "IPv4Network", "IPv6Network"), str),
-    "re": {"Pattern": repr, "Match": repr}, "zoneinfo": {"ZoneInfo": str},
-    "builtins": {"complex": repr, "range": repr, "ellipsis": repr, "NotImplementedType": repr},
-}
-_SHAPED = {"numpy", "pandas", "torch", "jax", "jaxlib", "polars", "tensorflow", "cupy", "xarray"}
-
-
 def _make_plan(t):
     if len(_plans) > 512:
         _plans.clear()
@@ -432,7 +424,7 @@ def _plan(t):
     if t in _named or type in bases:
         return _name, _flat
     module, name = _module(t), _qualname(t)
-    text = _TEXTS.get(module, {}).get(name) if type(module) is str else None
+    text = TEXTS.get(module, {}).get(name) if type(module) is str else None
     if text is not None:
         return (lambda v: _repr(text(v))), _flat
     enum = sys.modules.get("enum")
@@ -443,7 +435,7 @@ def _plan(t):
             return (_moment if _qualname(base) != "date" else (lambda v, base=base: _repr(base.isoformat(v)))), _flat
         top = _module(base)
         top = top.partition(".")[0] if type(top) is str else ""
-        if top in _SHAPED:
+        if top in SHAPED:
             if top == "numpy" and "item" in _dict_of(base) and _qualname(base) == "generic":
                 return _numpy_scalar, _flat
             if "shape" in _dict_of(base):
@@ -489,6 +481,12 @@ def _plan_of_base(t, bases):
             elif open_ and kind is _member and key[:2] != "__" and key not in _OWN_MEMBERS:
                 slots.append((key, d.__get__))
     extra = _exception if BaseException in bases else None
+    for base in bases:
+        name = "%s.%s" % (_module(base), _qualname(base))
+        if name in INNER:
+            return _inner, (get_dict, slots, extra)
+        if name == "starlette.requests.HTTPConnection" and get_dict is not None:
+            extra = lambda v: scope_of(get_dict(v))
     return _instance, (get_dict, slots, extra)
 
 

@@ -234,6 +234,46 @@ function isDataView(v) {
   return apply(typedTag, v, []) === void 0;
 }
 var bufferBytes = getter(ArrayBuffer.prototype, "byteLength");
+var urlText = (() => {
+  const href = getter(URL.prototype, "href"), text = URLSearchParams.prototype.toString;
+  return (v) => {
+    try {
+      return apply(href, v, []);
+    } catch {
+      return apply(text, v, []);
+    }
+  };
+})();
+
+// src/known.js
+var first = { __proto__: null, method: 1, originalUrl: 1, url: 1, path: 1, statusCode: 1, status: 1, params: 1, query: 1, body: 1 };
+var group = (key) => first[key] || (apply(charCodeAt, key, [0]) === 95 ? 3 : 2);
+function inOrder(keys) {
+  let in1 = 0, in2 = 0;
+  if (keys.length > 256) return keys;
+  for (let i = 0; i < keys.length; i++) {
+    const g = group(keys[i]);
+    if (g === 1) in1++;
+    else if (g === 2) in2++;
+  }
+  if (in2 === keys.length) return keys;
+  const ordered = [], next = [0, 0, in1, in1 + in2];
+  for (let i = 0; i < keys.length; i++) ordered[i] = "";
+  for (let i = 0; i < keys.length; i++) ordered[next[group(keys[i])]++] = keys[i];
+  return ordered;
+}
+var classes = { Request: ["method", "url"], Response: ["status", "url"] };
+var globals = {};
+for (const name in classes) globals[name] = descriptor(globalThis, name);
+function fetchKind(prototype) {
+  for (let p = prototype; p !== null; p = prototypeOf(p)) {
+    if (!descriptor(p, "url")?.get || !descriptor(p, "bodyUsed")) continue;
+    for (const name in classes) {
+      const d = globals[name], of = d && (d.get ? apply(d.get, globalThis, []) : d.value);
+      if (of && descriptor(of, "prototype").value === p) return classes[name].map((key) => [key, descriptor(p, key).get]);
+    }
+  }
+}
 
 // src/values.js
 var types = import_node_util.default.types;
@@ -412,7 +452,7 @@ function nameOf(f) {
   const d = descriptor(f, "name");
   return d !== void 0 && typeof d.value === "string" ? d.value : "";
 }
-var classes = /* @__PURE__ */ new WeakMap();
+var classes2 = /* @__PURE__ */ new WeakMap();
 var builtins = /* @__PURE__ */ new Map([
   [Array.prototype, "array"],
   [Map.prototype, "map"],
@@ -428,27 +468,35 @@ var builtins = /* @__PURE__ */ new Map([
   [WeakSet.prototype, "opaque"],
   [WeakRef.prototype, "opaque"],
   [SharedArrayBuffer.prototype, "opaque"],
+  [URL.prototype, "url"],
+  [URLSearchParams.prototype, "url"],
   [Number.prototype, "boxed"],
   [String.prototype, "boxed"],
   [Boolean.prototype, "boxed"]
 ]);
 var plain = { name: "Object", kind: "plain" };
-classes.set(Object.prototype, plain);
+classes2.set(Object.prototype, plain);
 function classOf(v) {
   const prototype = prototypeOf(v);
   if (prototype === null) return plain;
-  let c = classes.get(prototype);
+  let c = classes2.get(prototype);
   if (c !== void 0) return c;
   if (types.isProxy(prototype)) return { name: "Proxy", kind: "instance" };
-  const constructor = descriptor(prototype, "constructor");
-  let name = constructor !== void 0 && typeof constructor.value === "function" && !types.isProxy(constructor.value) ? nameOf(constructor.value) : "";
-  let kind = "", p = prototype;
-  for (; p !== null && kind === "" && !types.isProxy(p); p = prototypeOf(p)) kind = builtins.get(p) || "";
+  let name = "", kind = "";
+  for (let p = prototype; p !== null && !types.isProxy(p); p = prototypeOf(p)) {
+    kind ||= builtins.get(p) || "";
+    name ||= constructorName(p);
+  }
   if (kind === "") kind = foreignKind(v, prototype, name);
+  if (kind === "instance") kind = fetchKind(prototype) || kind;
   if (kind === "instance" && (name === "Timeout" || name === "Immediate")) kind = "opaque";
   c = { name: name || "Object", kind };
-  classes.set(prototype, c);
+  classes2.set(prototype, c);
   return c;
+}
+function constructorName(prototype) {
+  const constructor = descriptor(prototype, "constructor");
+  return constructor !== void 0 && typeof constructor.value === "function" && !types.isProxy(constructor.value) ? nameOf(constructor.value) : "";
 }
 function foreignKind(v, prototype, name) {
   if (isArray(v)) return "array";
@@ -480,6 +528,8 @@ function writeObject(v, depth) {
         return writeBytes(new Uint8Array(v), apply(bufferBytes, v, []));
       case "view":
         return writeView(v);
+      case "url":
+        return writeForm(asConstant.repr, urlText(v));
       case "boxed":
         return write(unboxed(v), depth);
     }
@@ -649,7 +699,12 @@ function writeInstance(v, c, depth) {
       write(d.value, depth);
     }
   }
-  const keys = keysOf(v);
+  const read = typeof c.kind === "object" ? c.kind : [];
+  for (const [name, get] of read) {
+    writeRaw(`${written++ > 0 ? "," : ""}"${name}":`);
+    write(apply(get, v, []), depth);
+  }
+  const keys = inOrder(keysOf(v));
   const i = writeFields(v, keys, depth, written);
   bytes[at2++] = 125;
   writeMore(keys.length - i);
@@ -1859,8 +1914,8 @@ var { toString } = Function.prototype;
 var textOf = (f) => Reflect.apply(toString, f, []);
 var marker = /\$strobe_(\w{24})[^\[\n]{0,40}\[(\d+)\]/;
 function startOf(file, text, found) {
-  const first = file.meta.functions[+found[2]], inserted = text.lastIndexOf("let $strobeC=", found.index);
-  return first.at - inserted + (file.text()[first.at - 1] === "{" ? 0 : 1);
+  const first2 = file.meta.functions[+found[2]], inserted = text.lastIndexOf("let $strobeC=", found.index);
+  return first2.at - inserted + (file.text()[first2.at - 1] === "{" ? 0 : 1);
 }
 function keepText(agent) {
   const original = (f) => {

@@ -338,6 +338,21 @@ var regexpText = (() => {
 var typedLength = getter(typedArray, "length");
 var typedTag = getter(typedArray, Symbol.toStringTag);
 var bufferBytes = getter(ArrayBuffer.prototype, "byteLength");
+var urlText = (() => {
+  const href = getter(URL.prototype, "href"), text = URLSearchParams.prototype.toString;
+  return (v) => {
+    try {
+      return apply(href, v, []);
+    } catch {
+      return apply(text, v, []);
+    }
+  };
+})();
+
+// src/known.js
+var classes = { Request: ["method", "url"], Response: ["status", "url"] };
+var globals = {};
+for (const name in classes) globals[name] = descriptor(globalThis, name);
 
 // src/values.js
 var types = util.types;
@@ -374,7 +389,7 @@ for (const [name, text] of Object.entries({
   depth: '{"$":"depth","t":',
   cycle: '{"$":"cycle","a":"0x'
 })) asConstant[name] = constant(text);
-var classes = /* @__PURE__ */ new WeakMap();
+var classes2 = /* @__PURE__ */ new WeakMap();
 var builtins = /* @__PURE__ */ new Map([
   [Array.prototype, "array"],
   [Map.prototype, "map"],
@@ -390,12 +405,14 @@ var builtins = /* @__PURE__ */ new Map([
   [WeakSet.prototype, "opaque"],
   [WeakRef.prototype, "opaque"],
   [SharedArrayBuffer.prototype, "opaque"],
+  [URL.prototype, "url"],
+  [URLSearchParams.prototype, "url"],
   [Number.prototype, "boxed"],
   [String.prototype, "boxed"],
   [Boolean.prototype, "boxed"]
 ]);
 var plain = { name: "Object", kind: "plain" };
-classes.set(Object.prototype, plain);
+classes2.set(Object.prototype, plain);
 
 // src/files.js
 var { readFileSync: readFileSync2, writeFileSync, renameSync, mkdirSync } = fs2;

@@ -36,3 +36,13 @@ export const viewOffset = v => apply(getter(isDataView(v) ? DataView.prototype :
 export const viewBytes = v => apply(getter(isDataView(v) ? DataView.prototype : typedArray, 'byteLength'), v, []);
 function isDataView(v) { return apply(typedTag, v, []) === undefined; }
 export const bufferBytes = getter(ArrayBuffer.prototype, 'byteLength');
+export const urlText = (() => {
+  const href = getter(URL.prototype, 'href'), text = URLSearchParams.prototype.toString;
+  return v => {
+    try {
+      return apply(href, v, []);
+    } catch {
+      return apply(text, v, []);
+    }
+  };
+})();

@@ -2,6 +2,7 @@
 // read by their descriptors, built-in objects by the built-ins themselves, and of a Proxy only that it is one.
 import util from 'node:util';
 import * as js from './intrinsics.js';
+import { fetchKind, inOrder } from './known.js';
 
 const types = util.types;
 const maxPayload = 16 << 10, maxText = 1024, maxItems = 100, maxName = 200, maxBigint = 1n << 4096n;
@@ -162,7 +163,7 @@ const builtins = new Map([[Array.prototype, 'array'], [Map.prototype, 'map'], [S
   [RegExp.prototype, 'regexp'], [Error.prototype, 'error'], [Promise.prototype, 'promise'], [ArrayBuffer.prototype, 'buffer'],
   [js.prototypeOf(Uint8Array.prototype), 'view'], [DataView.prototype, 'view'], [WeakMap.prototype, 'opaque'],
   [WeakSet.prototype, 'opaque'], [WeakRef.prototype, 'opaque'], [SharedArrayBuffer.prototype, 'opaque'],
-  [Number.prototype, 'boxed'], [String.prototype, 'boxed'], [Boolean.prototype, 'boxed']]);
+  [URL.prototype, 'url'], [URLSearchParams.prototype, 'url'], [Number.prototype, 'boxed'], [String.prototype, 'boxed'], [Boolean.prototype, 'boxed']]);
 const plain = { name: 'Object', kind: 'plain' };
 classes.set(Object.prototype, plain);
 
@@ -172,17 +173,25 @@ function classOf(v) {
   let c = classes.get(prototype);
   if (c !== undefined) return c;
   if (types.isProxy(prototype)) return { name: 'Proxy', kind: 'instance' };
-  const constructor = js.descriptor(prototype, 'constructor');
-  let name = constructor !== undefined && typeof constructor.value === 'function' && !types.isProxy(constructor.value) ? nameOf(constructor.value) : '';
-  let kind = '', p = prototype;
-  for (; p !== null && kind === '' && !types.isProxy(p); p = js.prototypeOf(p)) kind = builtins.get(p) || '';
+  let name = '', kind = '';
+  for (let p = prototype; p !== null && !types.isProxy(p); p = js.prototypeOf(p)) {
+    kind ||= builtins.get(p) || '';
+    name ||= constructorName(p);
+  }
   // Another realm (vm, jest) has built-ins of its own.
   if (kind === '') kind = foreignKind(v, prototype, name);
+  if (kind === 'instance') kind = fetchKind(prototype) || kind;
   // Node's timers hold each other in a ring: nothing of the user's is in there.
   if (kind === 'instance' && (name === 'Timeout' || name === 'Immediate')) kind = 'opaque';
   c = { name: name || 'Object', kind };
   classes.set(prototype, c);
   return c;
+}
+
+// An object that was made of another one (Object.create) is of that one's class.
+function constructorName(prototype) {
+  const constructor = js.descriptor(prototype, 'constructor');
+  return constructor !== undefined && typeof constructor.value === 'function' && !types.isProxy(constructor.value) ? nameOf(constructor.value) : '';
 }
 
 // classNameOf is the name of the class of an object that is no Proxy.
@@ -213,6 +222,7 @@ function writeObject(v, depth) {
       case 'promise': case 'opaque': return writeShape(c.name, '');
       case 'buffer': return writeBytes(new Uint8Array(v), js.apply(js.bufferBytes, v, []));
       case 'view': return writeView(v);
+      case 'url': return writeForm(asConstant.repr, js.urlText(v));
       case 'boxed': return write(unboxed(v), depth);
     }
     const round = enclosing.indexOf(v);
@@ -387,7 +397,12 @@ function writeInstance(v, c, depth) {
       write(d.value, depth);
     }
   }
-  const keys = js.keysOf(v);
+  const read = typeof c.kind === 'object' ? c.kind : [];   // what fetch's objects tell by getters of the runtime's own
+  for (const [name, get] of read) {
+    writeRaw(`${written++ > 0 ? ',' : ''}"${name}":`);
+    write(js.apply(get, v, []), depth);
+  }
+  const keys = inOrder(js.keysOf(v));
   const i = writeFields(v, keys, depth, written);
   bytes[at++] = 125;
   writeMore(keys.length - i);
