@@ -183,7 +183,7 @@ func (a *app) requestCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "request ID",
 		Short: "Follow requests through the sessions that ran at the same time",
-		Long: `Shows requests (HTTP/1, Redis, Postgres) as trees of hops across processes, failing ones first, then the
+		Long: `Shows requests (HTTP, gRPC, Redis, Postgres) as trees of hops across processes, failing ones first, then the
 slowest; ~ marks what is guessed. They are seen where @sockets is traced, as strobe up does. It is strobe query --view
 request, which has more filters.`,
 		Example: `  strobe request api-2026-05-04-10h30

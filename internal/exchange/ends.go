@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"sort"
@@ -155,7 +156,7 @@ func (s *side) learn(c *Call) {
 	if s.proto == "" || s.proto == "TLS" {
 		s.proto = c.Proto
 	}
-	if s.known || c.Proto == "" {
+	if s.known || c.Proto == "" || c.Stream != 0 && c.Method == "" && c.Status == 0 { // both may end a stream
 		return
 	}
 	request, answer := c.Method != "" || c.Command != "", c.Status != 0 || c.Answer != ""
@@ -295,7 +296,7 @@ func alike(sent, received *stream, requests bool) *int64 {
 		}
 		for _, s := range slices.Backward(sent.pieces) {
 			if s.call.Start() <= r.call.End && s.call.Proto == r.call.Proto && says(s.call) == says(r.call) {
-				by := s.at - r.at
+				by := s.at + s.call.At - r.at - r.call.At
 				return &by
 			}
 		}
@@ -307,5 +308,5 @@ func isRequest(c *Call) bool { return c.Method != "" || c.Command != "" }
 
 // says is a message's own text.
 func says(c *Call) string {
-	return strings.Join([]string{c.Method, c.Path, c.Command, c.Answer, string(rune(c.Status))}, "\x00")
+	return strings.Join([]string{c.Method, c.Path, c.Command, c.Answer, fmt.Sprint(c.Status, c.Stream)}, "\x00")
 }

@@ -6,12 +6,17 @@
 //
 // Ends meet by both addresses and by when each use of those began. What was sent at an offset of a connection's bytes
 // came at the same offset, so requests and answers meet exactly, however they were cut into calls. Answers follow their
-// requests in order, also where several requests were sent before the first answer. Which request caused another is
-// known by the identifier that both name, or by the thread: what a thread sent last follows from what it received last.
-// Where neither says it for sure, Exchange.Guess says what was gone by.
+// requests in order, also where several requests were sent before the first answer; those of HTTP/2 have their stream.
+// Which request caused another is known by the identifier that both name, or by the thread: what a thread sent last
+// follows from what it received last. Where neither says it for sure, Exchange.Guess says what was gone by.
 package exchange
 
-import "github.com/strobe-debug/strobe/internal/wire"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/strobe-debug/strobe/internal/wire"
+)
 
 // Call is one event of channel sockets.
 type Call struct {
@@ -43,7 +48,7 @@ func (c *Call) Start() int64 { return c.End - c.DurationNs }
 type Exchange struct {
 	Proto, Method, Path, Command string
 	Status                       int    // of HTTP; 0: no answer, or none that was recognised
-	Answer                       string // of Redis and Postgres
+	Answer                       string // of Redis and Postgres; of gRPC how the call ended
 	Trace                        string
 	Error                        string // why there is no answer
 	Client, Server               string // addresses
@@ -59,9 +64,10 @@ type Exchange struct {
 	Open     int         // where no cause is known: how many requests it may have been for
 
 	conn     *conn
-	at       int64 // of its first byte
-	answerAt int64 // of the answer's; none: there is none
-	first    bool  // on a connection that was seen being opened
+	at       int64   // of its first byte
+	answerAt int64   // of the answer's; none: there is none
+	first    bool    // on a connection that was seen being opened
+	calls    []*Call // of a stream's, until they are entered
 }
 
 // none is no offset. Those before the first byte that was seen are negative.
@@ -124,7 +130,15 @@ func (x *Exchange) Own() (ns int64, ok bool) {
 // Failed reports an answer that says so, or none.
 func (x *Exchange) Failed() bool {
 	return x.Error != "" || x.Status >= 500 || x.Answer != "" && x.Answer[0] == '-' ||
+		x.Proto == "HTTP/2" && grpcFailed(x.Answer) ||
 		x.Proto == "postgres" && len(x.Answer) > 6 && x.Answer[:6] == "error "
+}
+
+// grpcFailed reports an answer of gRPC's that says that the server could not do it, not that it would not.
+func grpcFailed(answer string) bool {
+	var code int
+	_, err := fmt.Sscanf(answer, "grpc %d", &code)
+	return err == nil && slices.Contains([]int{2, 4, 12, 13, 14, 15}, code)
 }
 
 // Root is the first of the exchanges that led to this one.

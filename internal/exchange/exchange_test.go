@@ -194,7 +194,8 @@ func TestAnything(t *testing.T) {
 		for range 5 + rng.IntN(80) {
 			m := []wire.Message{{}, get("/a/1"), get("/b/2"), ok(200), ok(100), ok(500), {Proto: "redis", Command: "GET 1"},
 				{Proto: "redis", Answer: "$1 x"}, {Proto: "postgres"}, {Proto: "postgres", Command: "SELECT 1"},
-				{Proto: "postgres", Answer: "error x"}, {Proto: "TLS"}, {Proto: "HTTP/2"}}[rng.IntN(13)]
+				{Proto: "postgres", Answer: "error x"}, {Proto: "TLS"}, {Proto: "HTTP/2"},
+				two(onStream(0, uint32(rng.IntN(4)), "GET", "/7", rng.IntN(2)*200, "?", rng.IntN(2) == 0))}[rng.IntN(14)]
 			if rng.IntN(4) == 0 {
 				m.More = []wire.Part{{At: rng.Int64N(20), Method: "GET"}, {At: 3, Status: 200, Answer: "+OK"}}
 			}

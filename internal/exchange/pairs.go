@@ -25,13 +25,20 @@ func heads(from, to *side, request bool) (all []*head) {
 	look := func(s *stream) {
 		for _, p := range s.pieces {
 			m := &p.call.Message
-			if m.Proto == "" || m.Proto == "TLS" || m.Proto == "HTTP/2" {
+			if m.Proto == "" || m.Proto == "TLS" {
 				continue
 			}
-			parts := append([]wire.Part{{Method: m.Method, Path: m.Path, Status: m.Status, Command: m.Command,
-				Answer: m.Answer, Trace: m.Trace}}, m.More...)
-			for _, part := range parts {
+			for _, part := range append([]wire.Part{m.Part()}, m.More...) {
 				at := p.at + part.At
+				if m.Proto == "HTTP/2" {
+					if h := known[at]; h != nil && h.unread() {
+						h.part = part // the other end saw more of the connection
+					} else if h == nil && (part.Stream != 0 || part.Answer != "") {
+						known[at] = &head{at: at, proto: m.Proto, part: part, request: request}
+						all = append(all, known[at])
+					}
+					continue
+				}
 				asks, tells := part.Method != "" || part.Command != "", part.Status != 0 || part.Answer != ""
 				if (m.Proto != "postgres" || asks || tells) && asks != request || known[at] != nil {
 					continue
@@ -76,7 +83,12 @@ func (b *joiner) pair(c *conn) {
 	b.r.Connections++
 	var xs []*Exchange
 	var queue []*Exchange
+	s := &streams{c: c, open: map[uint32]*Exchange{}}
 	for _, h := range c.inOrder(up, down) {
+		if h.proto == "HTTP/2" {
+			s.head(h, xs)
+			continue
+		}
 		if !h.request {
 			queue = answered(queue, xs, h)
 			continue
@@ -102,6 +114,7 @@ func (b *joiner) pair(c *conn) {
 	c.extents(xs, down)
 	b.r.All = append(b.r.All, xs...)
 	b.note(c, xs)
+	b.streams(s)
 }
 
 // unread counts a connection without an exchange.

@@ -91,8 +91,8 @@ const (
 // WriteNone is that of one that does not write.
 const WriteNone = 255
 
-// RecSocket is a record of a call that did something to a socket: a Socket, then the addresses and the bytes that it
-// counts, each filled up to 8 bytes.
+// RecSocket is a record of a call that did something to a socket: a Socket, then the addresses, the bytes and the
+// frames that it counts, each filled up to 8 bytes.
 const RecSocket = 9
 
 // Socket says what one system call, or one call of a TLS library, did. How an address looks: struct sockaddr.
@@ -107,7 +107,17 @@ type Socket struct {
 	From   uint64 // clock at the call's begin; 0: not known
 	Result int64
 	Args   [4]uint64
+	Frames uint32 // of HTTP/2, behind the first bytes: so many of what is no payload that FrameKinds leaves out
+	Pad2   uint32
 }
+
+// FrameKinds has a bit for each kind of HTTP/2's frames that is recorded whole: those with headers, and how a stream or
+// a connection ends. MaxFrames bounds Socket.Frames, MaxFrameCount how many frames of one call are looked at.
+const (
+	FrameKinds    = 1<<1 | 1<<3 | 1<<5 | 1<<7 | 1<<9
+	MaxFrames     = 4096
+	MaxFrameCount = 128
+)
 
 // Functions of TLS libraries, as Socket.NR. Hook.Hot has them.
 const (

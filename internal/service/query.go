@@ -42,7 +42,7 @@ var queryOp = Op{
 		"who used it after its end; `allocators` names functions of the program's own that make and free. `missing` " +
 		"says why a function did not run: the nearest callers that did, or that it is inlined, or not linked. " +
 		"`coverage` says which of the user's functions never ran, where the pattern @coverage is traced. `request` " +
-		"follows requests (HTTP/1, Redis, Postgres) through all sessions that ran at the time, or those that `against` " +
+		"follows requests (HTTP, gRPC, Redis, Postgres) through all sessions that ran at the time, or those that `against` " +
 		"names by commas, where the pattern @sockets is traced: failing ones first, then the slowest, or the one that the " +
 		"event `under` was part of; for each hop answer, time, services, addresses, bytes, events, and `~` with the reason " +
 		"where its cause is a guess. A question " +

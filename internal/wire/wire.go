@@ -1,5 +1,5 @@
-// Package wire tells what the first bytes of a message on a connection say: HTTP/1 requests and answers, HTTP/2's
-// beginning, Redis' and Postgres' commands and answers, TLS. It is pure: bytes in, fields out. The native runtime asks
+// Package wire tells what the first bytes of a message on a connection say: HTTP/1 and HTTP/2 requests and answers,
+// Redis' and Postgres' commands and answers, TLS. It is pure: bytes in, fields out. The native runtime asks
 // it of what a program sent and received (collector/native).
 //
 // Nothing is guessed from a port. Answers of protocols whose answers could be anything are only read where the
@@ -23,7 +23,18 @@ type Message struct {
 	Command string `json:"command,omitempty"` // of Redis or Postgres, cut at MaxCommand bytes
 	Answer  string `json:"answer,omitempty"`  // to one: its first line
 	Trace   string `json:"trace,omitempty"`   // that an HTTP request names: traceparent, or X-Request-Id and its kin
-	More    []Part `json:"more,omitempty"`    // messages that began in the same bytes: pipelining
+	More    []Part `json:"more,omitempty"`    // messages that began in the same bytes: pipelining, streams
+
+	// Of HTTP/2; see Part.
+	At          int64  `json:"at,omitempty"`
+	Stream      uint32 `json:"streamId,omitempty"`
+	End         bool   `json:"ends,omitempty"`
+	StreamBytes int64  `json:"streamBytes,omitempty"`
+}
+
+// Part is the message without those behind it.
+func (m *Message) Part() Part {
+	return Part{m.At, m.Method, m.Path, m.Status, m.Command, m.Answer, m.Trace, m.Stream, m.End, m.StreamBytes}
 }
 
 // Part is a further message of the same protocol.
@@ -35,17 +46,37 @@ type Part struct {
 	Command string `json:"command,omitempty"`
 	Answer  string `json:"answer,omitempty"`
 	Trace   string `json:"trace,omitempty"`
+
+	// Of HTTP/2, in which Answer is how a call of gRPC, or the stream, ended.
+	Stream      uint32 `json:"streamId,omitempty"`
+	End         bool   `json:"ends,omitempty"`        // with At ends what its sender sends in it
+	StreamBytes int64  `json:"streamBytes,omitempty"` // with End: all that went so in its frames
 }
 
 // Conn is what is known of a connection from what went through it. The zero value: nothing.
-type Conn struct{ proto string }
+type Conn struct {
+	proto  string
+	h2     *[2]frames // what came, what was sent; nil: it is not HTTP/2
+	client bool       // of HTTP/2: the program is
+}
 
 // MaxCommand bounds Message.Command and Message.Answer.
 const MaxCommand = 200
 
-// Look reads the first bytes of a message of size bytes. The rest of one that came in several pieces says nothing.
-func (c *Conn) Look(head []byte, size int64) Message {
+// Look reads the first bytes of a message of size bytes that the program sent (out) or got. The rest of one that came
+// in several pieces says nothing, but for HTTP/2, of which more may have what is known behind head: frames, but of
+// bodies and the like only their heads.
+func (c *Conn) Look(head, more []byte, size int64, out bool) Message {
+	if c.h2 != nil {
+		m, _ := c.http2(head, more, size, out)
+		return m
+	}
 	m := c.one(head, size)
+	if m.Proto == "" {
+		if two, ok := c.http2(head, more, size, out); ok {
+			return two
+		}
+	}
 	for end := m.end(head); end > 0 && end < len(head); {
 		head, size = head[end:], size-int64(end)
 		next := c.one(head, size)
@@ -56,7 +87,9 @@ func (c *Conn) Look(head []byte, size int64) Message {
 		if n := len(m.More); n > 0 {
 			at += m.More[n-1].At
 		}
-		m.More = append(m.More, Part{at, next.Method, next.Path, next.Status, next.Command, next.Answer, next.Trace})
+		part := next.Part()
+		part.At = at
+		m.More = append(m.More, part)
 		end = next.end(head)
 	}
 	return m
@@ -91,9 +124,6 @@ var methods = []string{"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIO
 
 // http reads a request's or an answer's first line, and the host that a request names.
 func http(b []byte, _ int64) (m Message, ok bool) {
-	if bytes.HasPrefix(b, []byte("PRI * HTTP/2.0\r\n")) {
-		return Message{Proto: "HTTP/2"}, true
-	}
 	line, rest, whole := bytes.Cut(b, []byte("\n"))
 	text := strings.TrimSuffix(string(line), "\r")
 	if after, found := strings.CutPrefix(text, "HTTP/1."); found && len(after) >= 5 && after[1] == ' ' {

@@ -52,7 +52,7 @@ func TestLook(t *testing.T) {
 	} {
 		var c Conn
 		for _, m := range conn {
-			if got := c.Look([]byte(m.head), int64(len(m.head))); !reflect.DeepEqual(got, m.want) {
+			if got := c.Look([]byte(m.head), nil, int64(len(m.head)), true); !reflect.DeepEqual(got, m.want) {
 				t.Errorf("Look(%q) = %+v, want %+v", m.head, got, m.want)
 			}
 		}
@@ -67,7 +67,7 @@ func FuzzLook(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte, size int64) {
 		var c Conn
 		for _, b := range [][]byte{first, second, first} {
-			m := c.Look(b, size)
+			m := c.Look(b, nil, size, true)
 			if len(m.Command) > MaxCommand+40 || len(m.Answer) > MaxCommand+40 || len(m.Path) > MaxCommand+40 {
 				t.Errorf("Look(%q) = %+v: too long", b, m)
 			}

@@ -92,13 +92,14 @@ type socketRec struct {
 	result            int64
 	args              [4]uint64
 	local, peer, head []byte
+	frames            []byte // of HTTP/2, behind head
 	pid               int
 	ring              *ringState // nil: at a process's end
 	thread            event.ThreadID
 }
 
 // socketHead is the size of a ring.Socket.
-const socketHead = 64
+const socketHead = 72
 
 // socket turns a record of what a call did to a socket into an event.
 func (d *drainer) socket(rs *ringState, rec *ring.Rec) {
@@ -121,7 +122,8 @@ func (d *drainer) socket(rs *ringState, rec *ring.Rec) {
 		rest = rest[min((n+7)&^7, len(rest)):]
 		return out
 	}
-	r.local, r.peer, r.head = take(int(b[4])), take(int(b[5])), take(int(le.Uint32(b[8:])))
+	r.local, r.peer = take(int(b[4])), take(int(b[5]))
+	r.head, r.frames = take(int(le.Uint32(b[8:]))), take(int(le.Uint32(b[64:])))
 	if hooks := *rs.p.hooks.Load(); int(rec.Hook) < len(hooks) && hooks[rec.Hook] != nil && hooks[rec.Hook].goes {
 		ls, sp := d.goLanes(rs, rec.SP)
 		r.thread = ls.at(sp).id
@@ -291,7 +293,7 @@ func (d *drainer) socketMoved(p *process, r *socketRec, out bool) {
 		} else {
 			s.in, s.gets = s.in+n, s.gets+1
 		}
-		e.Message = conn.Look(r.head[:min(len(r.head), recognised)], n)
+		e.Message = conn.Look(r.head, r.frames, n, out)
 		if shown := int(d.t.socketBytes.Load()); shown > 0 && len(r.head) > 0 {
 			e.show(r.head[:min(shown, len(r.head))], d.t.cmd.Secrets)
 		}

@@ -160,6 +160,9 @@
 #define STROBE_FD_SOCKET 0x1
 #define STROBE_FD_OTHER 0x2
 #define STROBE_MAX_SOCK_ADDR 0x70
+#define STROBE_FRAME_KINDS 0x2aa
+#define STROBE_MAX_FRAMES 0x1000
+#define STROBE_MAX_FRAME_COUNT 0x80
 #define STROBE_HOOK_LOCK 0x1000
 #define STROBE_LOCKS_OFF 0x2990000
 #define STROBE_MAX_HELD 0x20
@@ -604,8 +607,10 @@ struct strobe_socket {
 	uint64_t from;
 	int64_t result;
 	uint64_t args[4];
+	uint32_t frames;
+	uint32_t pad2;
 };
-_Static_assert(sizeof(struct strobe_socket) == 64, "Socket");
+_Static_assert(sizeof(struct strobe_socket) == 72, "Socket");
 _Static_assert(offsetof(struct strobe_socket, nr) == 0, "Socket.NR");
 _Static_assert(offsetof(struct strobe_socket, local) == 4, "Socket.Local");
 _Static_assert(offsetof(struct strobe_socket, peer) == 5, "Socket.Peer");
@@ -616,6 +621,8 @@ _Static_assert(offsetof(struct strobe_socket, part) == 12, "Socket.Part");
 _Static_assert(offsetof(struct strobe_socket, from) == 16, "Socket.From");
 _Static_assert(offsetof(struct strobe_socket, result) == 24, "Socket.Result");
 _Static_assert(offsetof(struct strobe_socket, args) == 32, "Socket.Args");
+_Static_assert(offsetof(struct strobe_socket, frames) == 64, "Socket.Frames");
+_Static_assert(offsetof(struct strobe_socket, pad2) == 68, "Socket.Pad2");
 
 struct strobe_blobheader {
 	uint64_t magic;

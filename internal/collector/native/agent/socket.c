@@ -61,11 +61,48 @@ static void both(struct told *w, u64 fd) {
 
 static inline u64 up8(u64 n) { return (n + 7) & ~7ull; }
 
+// is_frame tells whether bytes may be the head of a frame of HTTP/2. first: nothing tells that there are frames.
+static inline u32 is_frame(const u8 *b, u32 first) {
+	u32 stream = (u32)b[5] << 24 | (u32)b[6] << 16 | (u32)b[7] << 8 | b[8];
+	if (stream >> 31) return 0;
+	if (!first) return b[3] < 32;
+	return b[3] <= 9 && !b[0] && !(b[4] & ~0x2d) && (b[3] > 1 || stream);
+}
+
+// frames copies the frames that lie behind the first raw bytes of a message, as far as they are recorded.
+static u64 frames(u8 *to, const struct told *w, u64 raw) {
+	u8 b[24];
+	u64 pos = 0, got = 0;
+	if (piece(b, w->kind, w->src, w->count, 0, 24) == 24 && b[0] == 'P' && b[1] == 'R' && b[2] == 'I' && b[3] == ' ' &&
+		b[4] == '*') {
+		pos = 24;
+	}
+	for (u32 i = 0; i < STROBE_MAX_FRAME_COUNT && pos < w->n; i++) {
+		u64 end = pos + 9 < w->n ? pos + 9 : w->n, from = pos > raw ? pos : raw; // a head may be cut off
+		if (piece(b, w->kind, w->src, w->count, pos, end - pos) != end - pos) break;
+		pos += 9;
+		if (end == pos) {
+			if (!is_frame(b, i == 0)) break;
+			u64 len = (u64)b[0] << 16 | (u64)b[1] << 8 | b[2];
+			pos += len;
+			if (STROBE_FRAME_KINDS >> b[3] & 1) end = pos < w->n ? pos : w->n;
+		}
+		if (end <= from) continue;
+		if (got + (end - from) > STROBE_MAX_FRAMES ||
+			piece(to + got, w->kind, w->src, w->count, from, end - from) != end - from) {
+			break;
+		}
+		got += end - from;
+	}
+	return got;
+}
+
 static void put(struct strobe_header *t, struct told *w, u32 id, u64 at, u64 frame) {
 	u64 head, n = w->n < CONTROL->sockethead ? w->n : CONTROL->sockethead;
 	if (!w->src) n = 0;
 	u64 need = STROBE_RECORD_BYTES + sizeof w->s + up8(w->s.local) + up8(w->s.peer) + up8(n);
-	struct strobe_record *rec = reserve_record(t, &head, need, id);
+	u64 more = n && n < w->n ? STROBE_MAX_FRAMES : 0;
+	struct strobe_record *rec = reserve_record(t, &head, need + more, id);
 	if (!rec) return;
 	u8 *to = (u8 *)(rec + 1);
 	struct strobe_socket *s = (struct strobe_socket *)to;
@@ -75,6 +112,8 @@ static void put(struct strobe_header *t, struct told *w, u32 id, u64 at, u64 fra
 	for (u32 i = 0; i < w->s.peer; i++) to[i] = w->peer[i];
 	to += up8(w->s.peer);
 	w->s.head = n ? (u32)piece(to, w->kind, w->src, w->count, 0, n) : 0;
+	w->s.frames = more && w->s.head == n ? (u32)frames(to + up8(n), w, n) : 0;
+	need += up8(w->s.frames);
 	*s = w->s;
 	rec->tsc = at;
 	rec->hook = id;
