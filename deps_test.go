@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"internal/ui/desktop": {"internal/ui", "internal/ui/dbus", "internal/ui/x11", "internal/ui/atspi"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
 		"internal/expr", // claims over recorded values
+		"internal/switches",
 		"internal/exchange"},
 	"internal/exchange": {"internal/wire"},
 	// whole sessions, put where those of many machines are
@@ -91,7 +92,7 @@ var mayImport = map[string][]string{
 	"internal/collector/native": {"internal/wire", "internal/collector", "internal/inspect", "internal/ptrace", "internal/ring",
 		"internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot",
 		"internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate",
-		"internal/goroutine", "internal/natvis", "internal/crash", "internal/locks"},
+		"internal/goroutine", "internal/natvis", "internal/crash", "internal/locks", "internal/switches"},
 	"internal/agentlink":        {"internal/collector", "internal/crash"},
 	"internal/collector/python": {"internal/collector", "internal/agentlink"},
 	"internal/collector/js":     {"internal/collector", "internal/agentlink", "internal/websocket", "internal/iochan"},
@@ -116,6 +117,7 @@ var mayImport = map[string][]string{
 	"internal/exception": {"internal/emulate", "internal/symbol", "internal/unwind"},
 	"internal/waits":     {},
 	"internal/locks":     {},
+	"internal/switches":  {},
 	"internal/goroutine": {"internal/symbol"}, // the type of addresses
 	"internal/symbol":    {},
 	"internal/ring":      {},

@@ -21,9 +21,9 @@ func (a *app) traceCommand() *cobra.Command {
 stops at ::, ** does not; @usercode is every function of the project, @file:NAME those of a source file; @exceptions
 is no function, but exceptions thrown and caught, and Rust panics; @coverage tells which functions run at all (query
 --view coverage), @sockets what the program does on the network (query --channel sockets), @sockets:N with N bytes of
-each message, @locks in which order locks are taken (strobe locks); of Go @goroutines who makes which, what they wait
-for and who wakes them, @channels what is done to channels (query --channel goroutines, gochannels); a leading ! takes
-functions out.`,
+each message, @locks in which order locks are taken (strobe locks), @switches when threads run and what they wait for
+(query --view threads); of Go @goroutines who makes which, what they wait for and who wakes them, @channels what is
+done to channels (query --channel goroutines, gochannels); a leading ! takes functions out.`,
 		Example: `  strobe trace app-2026-05-04-10h30 --add 'net::Session::*' --remove @usercode
   strobe trace app-2026-05-04-10h30 --depth 5 --capture-out --watch 'gClock->counter'
   strobe trace app-2026-05-04-10h30`,

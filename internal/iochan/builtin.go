@@ -86,6 +86,27 @@ var goroutinesKind = Kind{
 	New: func(string, json.RawMessage) (Channel, error) { return &calls{name: "goroutines"}, nil },
 }
 
+var threadsKind = Kind{
+	Name: "threads", Always: true,
+	Doc: "When each thread ran, was kept from a CPU and waited; recorded while pattern @switches is traced. An event " +
+		"has many intervals of one thread; view threads sums them.",
+	Heard: []Field{
+		{Name: "what", Type: "string", Enum: []string{"ran", "lost", "end"}, Doc: "end: nothing more is recorded"},
+		{Name: "fromNs", Type: "integer", Doc: "when the first interval begins; they end at the event's time"},
+		{Name: "runningNs", Type: "integer"},
+		{Name: "runnableNs", Type: "integer", Doc: "kept from a CPU by others"},
+		{Name: "blockedNs", Type: "integer", Doc: "with the moment from being woken to getting a CPU"},
+		{Name: "switches", Type: "integer", Doc: "away from a CPU"},
+		{Name: "preempted", Type: "integer", Doc: "of them, while it could go on"},
+		{Name: "then", Type: "string", Doc: "what it does from the end on; none: it has ended"},
+		{Name: "waits", Type: "list", Doc: "of those over 20 ms: atNs, when it began; why"},
+		{Name: "by", Type: "string", Enum: []string{"perf", "proc"}, Doc: "proc: only sums are exact"},
+		{Name: "count", Type: "integer", Doc: "lost: so many records"},
+		{Name: "packed", Type: "string", Doc: "the intervals, for exports; verbose"},
+	},
+	New: func(string, json.RawMessage) (Channel, error) { return &calls{name: "threads"}, nil },
+}
+
 var goChannelsKind = Kind{
 	Name: "gochannels", Always: true,
 	Doc: "What a Go program does to its channels; recorded while pattern @channels is traced. An operation is told at " +

@@ -102,7 +102,7 @@ type Field struct {
 }
 
 // Kinds is the list of kinds.
-var Kinds = []*Kind{&stdioKind, &traceKind, &netKind, &socketsKind, &goroutinesKind, &goChannelsKind,
+var Kinds = []*Kind{&stdioKind, &traceKind, &netKind, &socketsKind, &goroutinesKind, &goChannelsKind, &threadsKind,
 	&fileKind, &processKind, &audioKind, &midiKind}
 
 // KindOf returns the kind of a channel's name, and what stands behind its colon.

@@ -219,6 +219,9 @@ func (a *asker) render(r *store.Row) Event {
 			e.Channel, e.Stream, e.EventType = s.Channel, s.Name, typeOf(r.Kind, s)
 		}
 		e.payload(r, a.req.Verbose)
+		if e.Channel == ThreadsChannel && !a.req.Verbose {
+			e.Data = slices.DeleteFunc(e.Data, func(d DataMember) bool { return d.Name == "packed" })
+		}
 		return e
 	}
 	if a.several {

@@ -51,12 +51,12 @@ type Request struct {
 var (
 	Orders = []string{"time", "thread"}
 	Views  = []string{"events", "tree", "stats", "table", "invariants", "check", "summary", "why", "diff",
-		"object", "coverage", "missing", "request"}
+		"object", "coverage", "missing", "request", "threads"}
 )
 
 // ViewHelp says when to ask which view.
-const ViewHelp = "invariants: what all calls but a few keep; check, diff: by claim; why: event under; object: its " +
-	"life; coverage: what ran (@coverage); missing: why not; request: across services"
+const ViewHelp = "invariants: what most calls keep; check, diff: by claim; why: event under; object: its life; " +
+	"coverage: what ran; missing: why not; request: across services"
 
 // ClaimHelp says what a claim of views check and diff may be.
 const ClaimHelp = "e.g. size >= 0 whenever result == true; id never decreases per lane"

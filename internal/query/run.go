@@ -230,6 +230,8 @@ func askWith(ctx context.Context, st *store.Store, f *filters, env Env, seen eve
 		notes, err = a.check(parts, res)
 	case "coverage":
 		notes = a.coverage(res)
+	case "threads":
+		notes, err = a.threadSums(res, env.Now)
 	case "missing":
 		notes, err = a.missing(res, env.Absent)
 	case "object":

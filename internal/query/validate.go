@@ -82,7 +82,7 @@ func (m moment) at(newest int64) int64 {
 func compile(req Request) (*filters, error) {
 	f := &filters{req: req}
 	for _, check := range []func() error{f.checkKinds, f.checkNames, f.checkValues, f.checkTimes, f.checkPage,
-		f.checkView, f.checkClaim, f.checkObject, f.checkCoverage, f.checkMissing, f.checkMessage} {
+		f.checkView, f.checkClaim, f.checkObject, f.checkCoverage, f.checkThreads, f.checkMissing, f.checkMessage} {
 		if err := check(); err != nil {
 			return nil, err
 		}

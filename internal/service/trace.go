@@ -52,7 +52,7 @@ var traceOp = Op{
 	adjust: func(input *jsonschema.Schema) { // longer than a line has room for
 		input.Properties["add"].Description = "glob on the qualified name: * stops at ::, ** not; a::b(int); " +
 			"@usercode; @file:NAME; file:GLOB; @exceptions; @coverage: what runs; " +
-			"@sockets; Go: @goroutines, @channels; !PATTERN takes out"
+			"@sockets; @switches; Go: @goroutines, @channels; !PATTERN takes out"
 	},
 	Name: "debug_trace",
 	Summary: "Add and remove function traces while the program runs; each call's arguments and result are recorded. " +
@@ -242,6 +242,7 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 var asides = []struct{ pattern, recorded string }{
 	{"@sockets", "What the program does on the network is recorded: debug_query, channel: sockets."},
 	{"@locks", "Orders of locks, and waits for them, are recorded: debug_session status with locks."},
+	{"@switches", "When threads run and wait is recorded: debug_query {\"view\":\"threads\"}."},
 	{"@goroutines", "What goroutines do is recorded: debug_query, channel: " + collector.GoroutinesChannel + "."},
 	{"@channels", "What is done to Go's channels is recorded: debug_query, channel: " + collector.GoChannelsChannel + "."},
 }

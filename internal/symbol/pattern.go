@@ -22,6 +22,7 @@ import (
 //	@coverage             no function's calls, but which of the user's functions run at all
 //	@sockets @sockets:N   no function, but what the program does on the network; N bytes of each message are shown
 //	@locks                no function, but which locks are held in which order, and waited for
+//	@switches             no function, but when each thread ran, was kept from a CPU, or waited and why
 //	@goroutines           no function, but goroutines of Go: who made them and where, what they wait for, who wakes them
 //	@channels             no function, but what is done to Go's channels
 //	@usercode             every function whose source is under the project root
@@ -67,6 +68,7 @@ const (
 	patternLocks
 	patternGoroutines
 	patternGoChannels
+	patternSwitches
 	patternFile
 	patternFileGlob
 )
@@ -123,6 +125,9 @@ func ParsePattern(s string) (*Pattern, error) {
 	case body == "@locks" && !p.exclude:
 		p.kind = patternLocks
 		return p, nil
+	case body == "@switches" && !p.exclude:
+		p.kind = patternSwitches
+		return p, nil
 	case body == "@goroutines" && !p.exclude:
 		p.kind = patternGoroutines
 		return p, nil
@@ -145,7 +150,7 @@ func ParsePattern(s string) (*Pattern, error) {
 		return p, nil
 	case strings.HasPrefix(body, "@"):
 		return nil, badPattern(s, at, "unknown %q; there are @usercode, @file:NAME, @exceptions, @coverage, "+
-			"@sockets, @locks, @goroutines and @channels", clip(body))
+			"@sockets, @locks, @switches, @goroutines and @channels", clip(body))
 	case strings.HasPrefix(body, "file:"):
 		if p.kind, p.arg = patternFileGlob, strings.TrimPrefix(body[len("file:"):], "./"); p.arg == "" {
 			return nil, badPattern(s, at+len("file:"), "file: needs a glob such as src/*.c")
@@ -181,9 +186,12 @@ func (p *Pattern) Sockets() (bytes int, ok bool) { return p.bytes, p.kind == pat
 // Locks reports whether the pattern asks for locks. It matches no function.
 func (p *Pattern) Locks() bool { return p.kind == patternLocks }
 
+// Switches reports whether the pattern asks when threads ran and when they waited. It matches no function.
+func (p *Pattern) Switches() bool { return p.kind == patternSwitches }
+
 // Functions reports whether functions can match the pattern.
 func (p *Pattern) Functions() bool {
-	return p.kind < patternExceptions || p.kind > patternGoChannels
+	return p.kind < patternExceptions || p.kind > patternSwitches
 }
 
 // Goroutines and GoChannels report patterns that ask what goroutines do, and what is done to Go's channels. They match
@@ -211,7 +219,8 @@ func (p *Pattern) Match(f *Function, projectRoot string) bool {
 // Matcher returns Match for one project root: cheaper for many functions.
 func (p *Pattern) Matcher(projectRoot string) func(*Function) bool {
 	switch p.kind {
-	case patternExceptions, patternCoverage, patternSockets, patternLocks, patternGoroutines, patternGoChannels:
+	case patternExceptions, patternCoverage, patternSockets, patternLocks, patternGoroutines, patternGoChannels,
+		patternSwitches:
 		return func(*Function) bool { return false }
 	case patternUserCode:
 		in := project(projectRoot)

@@ -32,6 +32,9 @@ func (t *target) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.probeMu.Lock()
+	t.recordSwitches()
+	t.probeMu.Unlock()
 	go t.drainLoop()
 	go t.mover.loop()
 	go t.beatLoop()

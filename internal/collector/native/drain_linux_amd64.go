@@ -91,6 +91,7 @@ func (t *target) drainLoop() {
 		if gone {
 			d.toldWrites(math.MaxInt64)
 			d.tellCut(true, time.Now())
+			t.endSwitches()
 			close(t.allGone)
 			t.mover.close()
 			t.refuseKicks()
@@ -123,6 +124,7 @@ func (t *target) refuseKicks() {
 
 // Flush delivers every record written before the call.
 func (t *target) Flush(ctx context.Context) error {
+	t.flushSwitches()
 	reply := make(chan struct{})
 	select {
 	case t.drainKick <- reply:

@@ -56,6 +56,7 @@ func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (coll
 	t.describe()
 	before, watched := t.probes, t.watches
 	t.probes, t.watches = probes, watches
+	t.recordSwitches()
 	t.sampling.Store(&wanted.Sampling)
 	t.mu.Lock()
 	t.status.Warnings = nil
@@ -65,6 +66,7 @@ func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (coll
 	}
 	if err := t.failedWatch(watched); err != nil { // all of a call is checked before any takes effect: put back what was
 		t.probes, t.watches = before, watched
+		t.recordSwitches()
 		if undo := t.applyToAll(ctx); undo != nil {
 			t.log.Warn("put patterns back", "err", undo)
 		}
@@ -139,7 +141,7 @@ func (p *process) endedBefore(err error) bool {
 func (t *target) applyProbes(ctx context.Context, p *process) error {
 	p.changing()
 	want := map[*hooked]bool{}
-	watching := len(t.probes)+len(t.points) > 0 && !t.stopping.Load() && !t.drives(p)
+	watching := t.hooksWanted() && !t.stopping.Load() && !t.drives(p)
 	t.statusOld.Store(true)
 	t.tellsPanics.Store(t.exceptionsWanted())
 	t.cover(p)

@@ -163,6 +163,7 @@ func (d *drainer) finish(p *process) {
 		if len(p.panics) > 0 {
 			how.Panics = &collector.Panics{List: p.panics}
 		}
+		t.flushSwitches()
 		t.sink.Ended(p.pid, how)
 		t.note(p.pid, p.exitNote)
 		if p.pid == t.pid {

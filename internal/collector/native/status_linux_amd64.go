@@ -85,6 +85,9 @@ func (t *target) updateStatus() {
 			if s.Probes[k].Matched = s.Probes[k].Hooked; s.Probes[k].Hooked == 0 {
 				s.Probes[k].Warning = t.noLocks()
 			}
+		} else if t.probes[k].pat.Switches() {
+			s.Probes[k].Hooked, s.Probes[k].Warning = t.switchStatus()
+			s.Probes[k].Matched = s.Probes[k].Hooked
 		} else if seen := goPattern(t.probes[k].pat); seen != 0 {
 			s.Probes[k].Hooked, s.Probes[k].Warning = t.countGoEvents(seen)
 			s.Probes[k].Matched = s.Probes[k].Hooked

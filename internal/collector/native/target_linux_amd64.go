@@ -103,6 +103,9 @@ type target struct {
 	lockTables     []*lockTable              // of processes that have ended; under mu
 	lockTablesLost int
 
+	switches   atomic.Pointer[switchRecorder]
+	noSwitches string // why there is none; probeMu
+
 	leaving   atomic.Bool // Stop(kill=false) has begun
 	released  atomic.Bool // Stop(kill=false): nothing is traced any more
 	discard   atomic.Bool // what is recorded and not delivered is thrown away
@@ -174,6 +177,9 @@ func (t *target) launch(ctx context.Context) error {
 		return err
 	}
 	t.live.Store(1)
+	t.probeMu.Lock()
+	t.recordSwitches()
+	t.probeMu.Unlock()
 	go t.drainLoop()
 	go t.mover.loop()
 	go t.beatLoop()
