@@ -20,8 +20,8 @@ var askTools = []struct {
 	name, text string
 	shown      []string
 }{
-	{"debug_launch", "Run a program; record output and the calls that trace selects (@usercode: all of " +
-		"the project).", []string{"command", "args", "projectRoot", "trace"}},
+	{"debug_launch", "Run a program; record output and the calls of what trace names (@usercode: all the " +
+		"project).", []string{"command", "args", "projectRoot", "trace"}},
 	{"debug_query", "Ask a session. view: summary first; invariants: which calls break what others keep; check a claim " +
 		"(x >= 0 whenever ok); why: event under; diff: two sessions, or by claim; object: its life; coverage: what " +
 		"never ran (trace @coverage); missing: why not.",
