@@ -26,7 +26,7 @@ var askTools = []struct {
 		"(x >= 0 whenever ok); why: event under; diff: two sessions, or by claim; object: its life; coverage: what " +
 		"never ran (trace @coverage); missing: why not.",
 		[]string{"sessionId", "view", "function", "claim", "under", "object", "against", "afterEventId"}},
-	{"debug_trace", "Trace more or fewer functions: ns::fn, ns::**, @file:NAME.",
+	{"debug_trace", "Trace more or less: ns::fn, ns::**, @file:NAME.",
 		[]string{"sessionId", "add", "remove"}},
 	{"debug_test", "Run tests. compare: first call that differs; races: of threads.",
 		[]string{"action", "projectRoot", "test", "testRunId", "waitMs"}},
