@@ -41,6 +41,15 @@ func TestGoTrees(t *testing.T) {
 				`Second: {Name: "r", Age: 3}} `,
 			"main.Same[go.shape.*uint8](types=*int, v=0x", "main.Same[go.shape.*uint8](types=*main.P, v=0x",
 		}},
+		{"library", []string{
+			`reflected(v={type: "main.P", value: {Name: "refl", Age: 4}}) `, "reflected(v=7) ", "reflected(v=null) ",
+			`reflected(v={type: "*main.P", value: {Name: "at", Age: 5}}) `,
+			`reflected(v={type: "*main.P", value: {Name: "in", Age: 6}}) `, `typed(t="main.P") `,
+			`atomics(i=42, b=1, p={Name: "atom", Age: 1}, v="val") `,
+			"locks(m={mu: {state: 1, sema: 0}}, w={state: ", `valued(ctx={type: "*context.valueCtx", value: {Context: `,
+			`key: {type: "main.key" …+1}, val: "me"}`,
+			`times(t="2024-02-29T12:30:00.0000005Z", b=-123456789012345678901234567890) `,
+		}},
 	} {
 		bin, root := goProgram(t, c.program)
 		l := s.Launch(t, bin, root, nil, args{"trace": []string{"@usercode"}})

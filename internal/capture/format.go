@@ -107,6 +107,8 @@ type form struct {
 	// part is told by a dry form, unless it is nil, the types of its elements, and of its parts that are walked with it
 	// (inside).
 	part func(t *symbol.Type, inside bool)
+
+	reflected bool // r7 says that r0 leads to the value, also where an interface would have it itself
 }
 
 // Field finds a member by its path: names of members, each looked for in bases and unnamed members, too.

@@ -9,7 +9,7 @@ import (
 )
 
 // goForms are the types of Go that are more than their members.
-var goForms = []*formatter{goString, goSlice, goMap, goOldMap, goChan, goTime, goIface, goEface, goBig}
+var goForms = []*formatter{goString, goSlice, goMap, goOldMap, goChan, goTime, goIface, goEface, goBig, goAtomic, goReflect}
 
 // formattersOf are those of a language's libraries.
 func formattersOf(lang symbol.Language) []*formatter {
@@ -304,6 +304,22 @@ var goTime = &formatter{
 		f.V.Fields = []value.TypeField{{Name: value.GoWall, Type: f.Elem(wt)}, {Name: value.GoExt, Type: f.Elem(et), Off: 8}}
 		f.P.Return()
 		return true
+	},
+}
+
+// goAtomic is a type of sync/atomic: a number, a pointer, or any.
+var goAtomic = &formatter{
+	name:  "go atomic",
+	match: func(name string) bool { return strings.HasPrefix(name, "sync/atomic.") },
+	form: func(f *form) bool {
+		at, t, ok := f.Field("v")
+		if !ok {
+			return false
+		}
+		if fs := f.T.Fields(); fs[0].Type.Strip().Kind == symbol.KindArray { // [0]*T, which says to what
+			t = fs[0].Type.Strip().Elem()
+		}
+		return f.Alias(t, at)
 	},
 }
 

@@ -49,6 +49,28 @@ var goEface = &formatter{
 	},
 }
 
+// goReflect is reflect.Value: the type, and the value or where that is.
+var goReflect = &formatter{
+	name:  "go reflected",
+	match: func(name string) bool { return name == "reflect.Value" },
+	form: func(f *form) bool {
+		typ, _, ok := f.Field("typ_")
+		at, _, ok1 := f.Field("ptr")
+		flag, _, ok2 := f.Field("flag")
+		if !ok || !ok1 || !ok2 {
+			return false
+		}
+		const indirect = 1 << 7
+		f.P.Load(r1, typ, 8)
+		f.P.Load(r0, at, 8)
+		f.P.Load(r7, flag, 8)
+		f.P.ALUImm(ring.ALUAnd, r7, r7, indirect)
+		f.reflected = true
+		f.goDynamic(false)
+		return true
+	},
+}
+
 // goCase is a type that a value in an interface may be of.
 type goCase struct {
 	symbol.GoType
@@ -64,7 +86,7 @@ const maxGoValues = 44
 var (
 	goErrors = []string{"*errors.errorString", "*fmt.wrapError", "*fmt.wrapErrors", "*errors.joinError", "syscall.Errno",
 		"*io/fs.PathError", "*os.SyscallError", "*net.OpError", "*strconv.NumError", "runtime.boundsError",
-		"*runtime.TypeAssertionError", "*runtime.PanicNilError",
+		"*runtime.TypeAssertionError", "*runtime.PanicNilError", "*context.valueCtx",
 		"runtime.plainError", "runtime.errorString"}
 	goPlain = []string{"int", "string", "bool", "float64", "int64", "uint64", "int32", "uint32", "uint8", "uint",
 		"float32", "int8", "int16", "uint16", "uintptr", "[]uint8", "[]string", "[]int", "time.Duration", "time.Time"}
@@ -213,6 +235,12 @@ func (f *form) goSearch(cases []goCase, miss, end label) {
 	p.ALU(ring.ALUEq, r5, r3, r4)
 	p.JumpZero(r5, miss)
 	p.Const(r2, c.number)
+	if f.reflected && c.inside {
+		word := p.Label()
+		p.JumpZero(r7, word)
+		p.LoadMem(r0, r0, 0, 8)
+		p.Bind(word)
+	}
 	f.goWords()
 	t := c.Type.Strip()
 	switch {

@@ -74,11 +74,7 @@ func CompileGo(m *symbol.Module, f *symbol.Function, o Options) (*Function, erro
 	}
 	for i := range captured {
 		c := &sig.Captured[i]
-		t := c.Type
-		if p := t.Strip(); strings.HasPrefix(c.Name, "&") && p != nil && p.Kind == symbol.KindPointer {
-			t = symbol.MadeReference(p.Elem())
-		}
-		b.argument(goUnique(c.Name, names), t, &captured[i])
+		b.argument(goUnique(c.Name, names), c.Type, &captured[i])
 	}
 	if len(results) > 0 { // of several that have names each is known by its own; else they go together, an error as well
 		first := &results[0]
@@ -123,10 +119,8 @@ func goCaptured(sig *symbol.Signature) (homes []home) {
 	return homes
 }
 
-// goUnique is the name of what was captured. One that both functions change is a pointer to it; what is called as a
-// parameter is hidden by that.
+// goUnique is the name of what was captured: what is called as a parameter is hidden by that.
 func goUnique(name string, taken []string) string {
-	name = strings.TrimPrefix(name, "&")
 	for slices.Contains(taken, name) {
 		name = "outer " + name
 	}
@@ -255,7 +249,7 @@ func (a *goAssign) register(h *home, t *symbol.Type, off int64, depth int) bool 
 		case symbol.EncComplex:
 			return a.float(h, off, size/2) && a.float(h, off+size/2, size/2)
 		}
-	case symbol.KindPointer, symbol.KindFunction, symbol.KindEnum:
+	case symbol.KindPointer, symbol.KindReference, symbol.KindFunction, symbol.KindEnum:
 	default:
 		return false
 	}

@@ -330,7 +330,7 @@ func (tt *typeTable) fields(fs []symbol.Field, level int) []value.TypeField {
 			continue
 		}
 		if f.Static || f.Virtual || f.Off < 0 || f.Artificial && strings.HasPrefix(f.Name, "_vptr") ||
-			len(out) >= maxLayoutFields {
+			len(out) >= maxLayoutFields || tt.golang && (f.Name == "_" || f.Name == "noCopy") {
 			continue
 		}
 		name := f.Name

@@ -14,6 +14,11 @@ const maxFollow = 6
 func (c *checker) member(n *ast) (*operand, error) {
 	o, err := c.expr(n.a)
 	if err != nil {
+		if n.a.kind == astName { // a variable of Go's: package.name
+			if p, ok := c.scope.Lookup(n.a.text + "." + n.text); ok {
+				return c.place(p, n)
+			}
+		}
 		return nil, err
 	}
 	return c.memberOf(o, n.text, n.pos)

@@ -236,7 +236,11 @@ func (s *sigDecoder) param(p, origin *paramDie) Param {
 			break
 		}
 	}
-	return Param{Name: name, Type: s.d.typeOf(s.m, typ, 0), Artificial: art, Result: result && s.sig.Language == LangGo,
+	t := s.d.typeOf(s.m, typ, 0)
+	if s.sig.Language == LangGo && !result {
+		name, t = goMoved(name, t)
+	}
+	return Param{Name: name, Type: t, Artificial: art, Result: result && s.sig.Language == LangGo,
 		Loc: s.location(locUnit, loc, konst)}
 }
 

@@ -246,3 +246,11 @@ func (t *Type) GoModule() string {
 		return info.Main.Path
 	}).(string)
 }
+
+// goMoved is a variable as the source has it: of one that lives in the heap debug information has a pointer, &name.
+func goMoved(name string, t *Type) (string, *Type) {
+	if p := t.Strip(); strings.HasPrefix(name, "&") && p != nil && p.Kind == KindPointer {
+		return name[1:], MadeReference(p.Elem())
+	}
+	return name, t
+}

@@ -49,6 +49,11 @@ func (c *Code) around(name string) (out []string) {
 	if c.Function == "" {
 		return nil
 	}
+	if c.Module != nil && c.Module.Go {
+		slash := strings.LastIndexByte(c.Function, '/') + 1
+		pkg, _, _ := strings.Cut(c.Function[slash:], ".")
+		return []string{c.Function[:slash] + pkg + "." + name}
+	}
 	for parts := splitName(c.Function); len(parts) > 0; parts = parts[:len(parts)-1] {
 		out = append(out, strings.Join(parts, "::")+"::"+name)
 	}

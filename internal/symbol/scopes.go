@@ -429,6 +429,12 @@ func (w *scopeWalk) local(u *unit, ab *abbrev, r *reader, ref dieRef, scope, blo
 		next = read(ou, oab, &or, false)
 	}
 	l.Type = w.d.typeOf(w.m, typ, 0)
+	if u.lang == LangGo {
+		if strings.HasPrefix(l.Name, ".") { // the compiler's own
+			return
+		}
+		l.Name, l.Type = goMoved(l.Name, l.Type)
+	}
 	if loc.class == clsNone {
 		l.Loc = w.location(konstUnit, value{}, konst)
 	} else {

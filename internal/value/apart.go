@@ -87,6 +87,10 @@ func (r *renderer) typeAlone(t *Type, addr, desc uint64) Value {
 		return r.left(t, addr)
 	case addr == 0:
 		return NewObject(Object{{"type", NewText(name)}, {"value", Value{}}})
+	case name == "*reflect.rtype": // a reflect.Type
+		if of := codeName(r.rest, addr); of != "" {
+			return NewText(of)
+		}
 	}
 	return TypeAt(name, addr)
 }
