@@ -285,6 +285,7 @@ type Loop struct {
 	Why       string        // not shown: why
 	Sleeps    bool          // in each round
 	Length    int           // instructions of a round
+	On        string        // what it reads that would have to change, by name or address; "": not known
 	Owner     *LoopFunction // that goes round; nil: not known
 	Functions []LoopFunction
 	Backtrace []string

@@ -2,12 +2,16 @@ package emulate
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 )
 
 // ErrTaint ends a run in which something that is marked steers it: where it goes, what memory it touches, whether it
 // faults.
 var ErrTaint = errors.New("what changes decides how it goes on")
+
+// ErrJump is ErrTaint where a jump depends on it, or an exchange that compares.
+var ErrJump = fmt.Errorf("%w: by a jump", ErrTaint)
 
 // taint follows marked values through a run: whatever an instruction writes is marked if anything that it read was.
 // That marks too much rather than too little.
@@ -202,7 +206,7 @@ func (m *Machine) target(to uint64) uint64 {
 // branch is cond for a jump.
 func (m *Machine) branch(c byte) bool {
 	if m.taint != nil && m.taint.flags {
-		m.fail(ErrTaint)
+		m.fail(ErrJump)
 	}
 	return m.cond(c)
 }

@@ -60,7 +60,7 @@ func (m *Machine) executeTwo() {
 		old := m.rmGet(n)
 		b := m.get(in.reg, n)
 		if m.sub(m.get(RAX, 8), old, 0, n); m.taint != nil && m.taint.cur {
-			m.fail(ErrTaint) // which of the two is written depends on it
+			m.fail(ErrJump) // which of the two is written depends on it
 		} else if m.zf {
 			m.rmSet(n, b)
 		} else {

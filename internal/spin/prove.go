@@ -79,7 +79,7 @@ func Prove(sys *System, th *emulate.Thread) Result {
 }
 
 func prove(sys *System, th *emulate.Thread, text map[uint64]string) (Result, error) {
-	p := &prover{sys: sys, left: proofSteps}
+	p := &prover{sys: sys, left: proofSteps, most: maxSteps}
 	p.m = resume(sys, th, func() { p.slept = true })
 	for at, name := range text {
 		p.m.Stand(at, name)
@@ -91,6 +91,7 @@ type prover struct {
 	sys   *System
 	m     *emulate.Machine
 	left  int // of proofSteps
+	most  int // steps
 	slept bool
 }
 
@@ -108,8 +109,8 @@ func (p *prover) run() (Result, error) {
 		p.slept = false
 		tries := map[uint64]int{}
 		for at := 1; at <= hold; at++ {
-			if steps++; steps > maxSteps {
-				return Result{Why: fmt.Sprintf("no round of it was found within %d instructions", maxSteps)}, nil
+			if steps++; steps > p.most {
+				return Result{Why: fmt.Sprintf("no round of it was found within %d instructions", p.most)}, nil
 			}
 			if err := p.m.Step(p.sys.Outer); err != nil {
 				return Result{Why: err.Error(), Unknown: errors.Is(err, emulate.ErrUnknown)}, err
@@ -195,12 +196,7 @@ func (p *prover) proven(ref *emulate.State, n int, changed *emulate.Marks) (r Re
 // Steers reports whether any of some words of memory, by address / 8, decides where a thread goes in its next steps: a
 // counter of what it has done that ends its loop some day does.
 func Steers(sys *System, th *emulate.Thread, words []uint64, steps int) bool {
-	m := resume(sys, th, nil)
-	if sys.Text != nil {
-		for at, name := range sys.Text() {
-			m.Stand(at, name)
-		}
-	}
+	m := textual(sys, th)
 	marks := &emulate.Marks{Mem: map[uint64]bool{}}
 	for _, w := range words {
 		for i := range uint64(8) {
@@ -238,12 +234,7 @@ func Touch(all []Result) bool {
 // change from round to round, and decide nothing, are 0.
 func Head(sys *System, th *emulate.Thread, r *Result) (head uint64, regs [16]uint64, ok bool) {
 	head = slices.Min(r.Places)
-	m := resume(sys, th, nil)
-	if sys.Text != nil {
-		for at, name := range sys.Text() {
-			m.Stand(at, name)
-		}
-	}
+	m := textual(sys, th)
 	for n := range r.Steps + r.Length {
 		if m.RIP == head && n >= r.Steps-r.Length {
 			regs = m.Reg
@@ -273,4 +264,15 @@ func resume(sys *System, th *emulate.Thread, slept func()) *emulate.Machine {
 			}
 			return 0, nr == sysSchedYield
 		})
+}
+
+// textual is resume of a machine that knows the library's functions on texts.
+func textual(sys *System, th *emulate.Thread) *emulate.Machine {
+	m := resume(sys, th, nil)
+	if sys.Text != nil {
+		for at, name := range sys.Text() {
+			m.Stand(at, name)
+		}
+	}
+	return m
 }

@@ -210,7 +210,11 @@ func loopText(l *collector.Loop) string {
 	case l.Sleeps:
 		return text + " sleeps and looks again at what nothing changes"
 	}
-	return text + " goes round with the same data each time: nothing can end it"
+	text += " goes round with the same data each time"
+	if l.On != "" {
+		text += " and waits for " + l.On
+	}
+	return text + ": nothing can end it"
 }
 
 // library reports whether a file is none of the user's, as far as its place tells.

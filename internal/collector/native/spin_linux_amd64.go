@@ -195,13 +195,18 @@ func (s *spinning) attempt(all, alone bool) {
 		}
 		regs.Rax = 0 // it sleeps to the end
 	}
-	s.th = emulate.Thread{RIP: regs.Rip, Flags: regs.Eflags, XMM: vec, FSBase: regs.Fs_base, GSBase: regs.Gs_base,
-		Reg: [16]uint64{regs.Rax, regs.Rcx, regs.Rdx, regs.Rbx, regs.Rsp, regs.Rbp, regs.Rsi, regs.Rdi, regs.R8, regs.R9,
-			regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15}}
+	s.th = emulated(&regs, vec)
 	if s.sys == nil {
 		s.sys = &spin.System{Memory: s.memory(), Outer: s.outer(), Text: sync.OnceValue(s.text), Alone: alone}
 	}
 	s.res = spin.Prove(s.sys, &s.th)
+}
+
+// emulated is a thread for the interpreter.
+func emulated(regs *ptrace.Regs, vec ptrace.Vectors) emulate.Thread {
+	return emulate.Thread{RIP: regs.Rip, Flags: regs.Eflags, XMM: vec, FSBase: regs.Fs_base, GSBase: regs.Gs_base,
+		Reg: [16]uint64{regs.Rax, regs.Rcx, regs.Rdx, regs.Rbx, regs.Rsp, regs.Rbp, regs.Rsi, regs.Rdi, regs.R8, regs.R9,
+			regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15}}
 }
 
 // registers are the thread's.
@@ -393,8 +398,30 @@ func (s *spinning) loop() collector.Loop {
 		}
 	}
 	l.Functions = named.functions(maxLoopFunctions)
+	l.On = s.polled()
 	l.Owner = s.owner(calls)
 	return l
+}
+
+// polled names what the loop reads that decides how it goes on.
+func (s *spinning) polled() string {
+	if s.sys == nil || s.rest != nil {
+		return ""
+	}
+	for _, a := range spin.Polled(s.sys, &s.th, &s.res) {
+		if !s.writable(a) {
+			continue
+		}
+		u := unwind.New(&stackMemory{mem: s.p.mem, lo: s.lo, copy: s.stack}, s.view.Modules,
+			unwind.Options{Stub: s.view.Stub, MaxFrames: nameFrames})
+		one := &seen{p: s.p, thread: &waits.Thread{PID: s.p.pid, TID: s.tid}}
+		one.take(u.Walk(regsOf(&s.regs)), u)
+		if name := (&look{p: s.p, view: s.view}).nameOf(one, a); name != "" {
+			return name
+		}
+		return hex(a)
+	}
+	return ""
 }
 
 // stackOf is where the thread was met; it returns where the functions there begin, innermost first.

@@ -46,6 +46,9 @@ func (t *target) Threads(ctx context.Context) (*waits.Report, error) {
 			}
 			deadlocks = still
 		}
+		if err := t.lookAtSpins(ctx, s); err != nil {
+			return nil, err
+		}
 		r := waits.Summarize(s.threads, s.procs, deadlocks)
 		r.ThreadCount += s.skipped
 		r.NotShown += s.skipped
@@ -58,6 +61,7 @@ type survey struct {
 	threads []*waits.Thread
 	procs   map[int]*waits.Process
 	seen    map[int]*seen // by thread
+	looks   []*look
 	skipped int
 }
 
@@ -80,6 +84,7 @@ func (t *target) survey(ctx context.Context) (*survey, error) {
 		}
 		s.procs[p.pid] = l.asked()
 		s.skipped += l.skipped
+		s.looks = append(s.looks, l)
 		for _, one := range l.seen {
 			s.threads = append(s.threads, one.thread)
 			s.seen[one.thread.TID] = one
