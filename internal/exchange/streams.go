@@ -41,7 +41,8 @@ func (s *streams) head(h *head, before []*Exchange) {
 		return
 	}
 	if strings.HasPrefix(p.Answer, "reset ") {
-		if p.Answer != "reset NO_ERROR" { // which a server says that needs no more of the request
+		// Clients reset what has ended, too, and servers that need no more of a request say NO_ERROR.
+		if p.Answer != "reset NO_ERROR" && x.Got == nil && x.AnswerSent == nil {
 			x.Error = p.Answer
 		}
 		return

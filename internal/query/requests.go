@@ -306,7 +306,7 @@ func outcome(x *exchange.Exchange) string {
 	case x.Error != "":
 		return x.Error
 	case x.Status != 0:
-		return fmt.Sprint(x.Status)
+		return strings.TrimSpace(fmt.Sprint(x.Status, " ", cut(x.Answer, maxSaid)))
 	}
 	return cmp.Or(cut(x.Answer, maxSaid), "?")
 }
