@@ -38,7 +38,7 @@ func TestViewsKeepTheBudget(t *testing.T) {
 			}
 			if req.View == "missing" {
 				req.Function = &NameFilter{Equals: modelNames[rng.IntN(numFuncs)] + "x"[rng.IntN(2):]}
-			} else if !slices.Contains([]string{"object", "why", "request", "summary"}, req.View) && rng.IntN(2) == 0 {
+			} else if !slices.Contains([]string{"object", "why", "request", "summary", "threads"}, req.View) && rng.IntN(2) == 0 {
 				req.Function = &NameFilter{Equals: modelNames[rng.IntN(numFuncs)]}
 			}
 			res := ask1(t, m.st, req)
