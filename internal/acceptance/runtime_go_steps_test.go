@@ -82,3 +82,48 @@ func TestGoSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestGoPoints: in a Go program names mean what they do in its source (a package's variables, with and without the
+// package, and those that live in the heap), a data breakpoint tells each write, and a call is made to return a value.
+func TestGoPoints(t *testing.T) {
+	t.Parallel()
+	s := strobetest.Start(t, nil)
+	bin, root := goProgram(t, "steps", "-gcflags=-N -l")
+	l := s.Launch(t, bin, root, nil, args{"stopOnEntry": true})
+	d := &debugged{t, s, l.SessionID}
+	d.points(args{"add": []args{{"variable": "main.sum", "pause": false}, {"function": "main.grow", "return": 7},
+		{"function": "main.note", "condition": "id == 3 && sum >= 0 && main.sum == sum", "message": "{id} {sum - main.sum}"},
+		{"file": "main.go", "line": 97}}})
+	if st := d.next(args{}); st.Status != "paused" {
+		t.Fatalf("%+v", st)
+	}
+	var read struct {
+		Results []struct {
+			Value json.RawMessage
+			Error string
+		}
+	}
+	s.Call(t, "debug_memory", args{"sessionId": l.SessionID, "action": "read", "targets": []args{{"variable": "sum"},
+		{"variable": "wg.state.v"}}}, &read)
+	// of eight goroutines, each with twice its number, 7, and 1
+	if len(read.Results) != 2 || string(read.Results[0].Value) != "120" || string(read.Results[1].Value) != "0" {
+		t.Errorf("read %+v, want 120 and 0", read)
+	}
+	d.next(args{})
+	s.WaitEnd(t, l.SessionID, endLimit)
+	if n := s.Count(t, l.SessionID, "variable_write", ""); n != 8 {
+		t.Errorf("%d writes of main.sum are told, want 8", n)
+	}
+	var page struct{ Events []struct{ Message string } }
+	s.Call(t, "debug_query", args{"sessionId": l.SessionID, "eventType": "logpoint"}, &page)
+	said := map[string]int{}
+	for _, e := range page.Events {
+		said[e.Message]++
+	}
+	if len(said) != 2 || said["3 0"] != 1 || said["forced to return 7"] != 8 {
+		t.Errorf("it is said %v, want 3 0 once, and eight times that a call was forced", said)
+	}
+	if out := s.Output(t, l.SessionID, "stdout"); out != "120 recovered: too much 7 7 {7 1.5} value out of range 10.5\n" {
+		t.Errorf("it printed %q", out)
+	}
+}

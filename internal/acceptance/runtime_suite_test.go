@@ -71,11 +71,9 @@ var inGo = map[string]string{
 	"bytes are text and escapes":                                       "bytes that are text are shown as text, others in base64",
 	"what is nested deeper than asked says so":                         "pointers count, containers do not",
 	"an object has its class":                                          "a struct is of the type that its function says",
-	"a step leads from a call into the one that it makes": "a step follows the thread, which may get another goroutine " +
-		"meanwhile",
-	"a program whose agent's folder goes away runs on":              "there is no such folder",
-	"garbage in what an agent wrote harms nobody, and is told":      "there is no such folder",
-	"what is to be traced is damaged, and a child runs as it would": "there is no such folder",
+	"a program whose agent's folder goes away runs on":                 "there is no such folder",
+	"garbage in what an agent wrote harms nobody, and is told":         "there is no such folder",
+	"what is to be traced is damaged, and a child runs as it would":    "there is no such folder",
 }
 
 // inJava are behaviours for which Java has nothing, or that are not there yet.

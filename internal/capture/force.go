@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/strobe-debug/strobe/internal/expr"
@@ -26,6 +27,9 @@ func EntryOf(m *symbol.Module, f *symbol.Function) (*Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read signature of %s: %w", f.Name, err)
 	}
+	if f.Language == symbol.LangGo {
+		return goEntry(sig, f), nil
+	}
 	code, err := m.Code(f)
 	if err != nil {
 		return nil, fmt.Errorf("read code of %s: %w", f.Name, err)
@@ -39,6 +43,25 @@ func EntryOf(m *symbol.Module, f *symbol.Function) (*Entry, error) {
 	e := &Entry{f: f, sig: sig, names: paramNames(sig), result: locateResult(sig, f, code, &use)}
 	e.homes, _ = locateParams(sig, f, code, e.result)
 	return e, nil
+}
+
+// goEntry is EntryOf for a function of Go's.
+func goEntry(sig *symbol.Signature, f *symbol.Function) *Entry {
+	s := *sig
+	params, results := goParams(sig)
+	a := &goAssign{}
+	e := &Entry{f: f, sig: &s}
+	e.homes, _ = a.all(f, params)
+	e.result.void = len(results) == 0
+	s.Params, s.Return = params, nil
+	if len(results) == 1 {
+		h := a.results(results)[0]
+		s.Return, e.result.places, e.result.missing = results[0].Type, h.places, h.missing
+	} else {
+		e.result.missing = true
+	}
+	e.names = paramNames(&s)
+	return e
 }
 
 // Argument returns where a parameter is, by its name. ok is false where there is none of that name; the place is
@@ -72,6 +95,9 @@ func (e *Entry) Result() (reg int, t *symbol.Type, err error) {
 		return 0, e.sig.Return, nil
 	case len(r.places) == 1 && !r.memory && !r.missing && r.x87 == 0 && r.places[0].kind == srcXMM && r.places[0].reg == 0:
 		return xmm0, e.sig.Return, nil
+	}
+	if e.sig.Return == nil {
+		return 0, nil, errors.New("it has several results")
 	}
 	return 0, nil, fmt.Errorf("a result of type %s is not in one register", e.sig.Return)
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // goForms are the types of Go that are more than their members.
-var goForms = []*formatter{goString, goSlice, goMap, goOldMap, goChan, goTime, goIface, goEface, goBig, goAtomic, goReflect}
+var goForms = []*formatter{goString, goSlice, goMap, goOldMap, goChan, goTime, goIface, goEface, goBig, goAtomic,
+	goReflect}
 
 // formattersOf are those of a language's libraries.
 func formattersOf(lang symbol.Language) []*formatter {

@@ -81,7 +81,8 @@ func (regs *ReturnRegs) of(s source) []byte {
 }
 
 // goResult is Result for a function of Go's: one value, or several as one.
-func (r *Reader) goResult(m *symbol.Module, sig *symbol.Signature, f *symbol.Function, regs *ReturnRegs) (value.Value, bool) {
+func (r *Reader) goResult(m *symbol.Module, sig *symbol.Signature, f *symbol.Function, regs *ReturnRegs) (value.Value,
+	bool) {
 	params, results := goParams(sig)
 	for i, dicts := 0, goInstances(m, f); i < len(results); i++ {
 		results[i].Type = goReal(m, results[i].Type, dicts)

@@ -10,9 +10,9 @@ import (
 )
 
 // A goroutine's step. While its thread runs an instruction at a time, it is the thread's, as any other. When it is to
-// run to breaks, Go's runtime may put the goroutine onto another thread, and may move its stack: the step is loose then,
-// its breaks are in the debug registers of all threads of the process, and the thread that comes to one of them with the
-// goroutine takes it over. Places on the stack are counted from the stack's upper end, which is what does not change.
+// run to breaks, Go's runtime may put the goroutine onto another thread, and may move its stack: the step is loose
+// then, its breaks are in the debug registers of all threads of the process, and the thread that comes to one of them
+// with the goroutine takes it over. Places on the stack are counted from its upper end, which is what does not change.
 
 // goStep is the goroutine that a step is of.
 type goStep struct {
@@ -184,9 +184,9 @@ func (t *target) breaksAt(th *thread, at uint64) bool {
 
 // goStepFunctions are functions of Go's runtime at which a step is told what a panic, or the end of a function, leads
 // to: where they begin, and for deferring ones at their calls of functions that were deferred.
-var goStepFunctions = map[string]stepSite{"runtime.recovery": stepRecovery, "runtime.gogo": stepGogo, "runtime.gogo.abi0": stepGogo,
-	"runtime.gopanic": stepDeferred, "runtime.deferCallSave": stepDeferred, "runtime.Goexit": stepDeferred,
-	"runtime.deferreturn": stepDeferreturn}
+var goStepFunctions = map[string]stepSite{"runtime.recovery": stepRecovery, "runtime.gogo": stepGogo,
+	"runtime.gogo.abi0": stepGogo, "runtime.gopanic": stepDeferred, "runtime.deferCallSave": stepDeferred,
+	"runtime.Goexit": stepDeferred, "runtime.deferreturn": stepDeferreturn}
 
 // waits reports whether the trap of a site is in place while a step runs freely.
 func (s *stepper) waits(kind stepSite) bool {
@@ -199,8 +199,8 @@ func (s *stepper) waits(kind stepSite) bool {
 	return true
 }
 
-// goSiteMet: a thread came to a place of goStepFunctions. True: the goroutine's step decides how it goes on, from behind
-// the trap. Tracer thread only.
+// goSiteMet: a thread came to a place of goStepFunctions. True: the goroutine's step decides how it goes on, from
+// behind the trap. Tracer thread only.
 func (t *target) goSiteMet(th *thread, p *process, kind stepSite, regs *ptrace.Regs) bool {
 	switch kind {
 	case stepDeferred, stepDeferreturn:
