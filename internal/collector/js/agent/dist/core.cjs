@@ -155,6 +155,10 @@ var Rules = class {
     return this.list.some((r) => !r.not && (r.on === "contains" || r.on === "path" && r.glob.includes("node_modules")) && r.test({ path: file }, ""));
   }
 };
+function matchedFrom(names, from, bundled, root) {
+  if (!from || from === names.path) return names;
+  return bundled ? matched(from, root, names.main) : { ...names, path: from };
+}
 function matched(file, root, main) {
   return { path: file, module: moduleOf(file, root), base: import_node_path.default.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
 }
@@ -692,7 +696,7 @@ function writeInstance(v, c, depth) {
   writeConstant(asConstant.fields);
   let written = 0;
   if (c.kind === "error") {
-    for (const key of ["message", "cause"]) {
+    for (const key of ["message", "cause", "errors", "issues"]) {
       const d = descriptor(v, key);
       if (d === void 0 || d.enumerable || !("value" in d)) continue;
       writeRaw(`${written++ > 0 ? "," : ""}"${key}":`);
@@ -714,9 +718,10 @@ function writeInstance(v, c, depth) {
 var { readFileSync: readFileSync2, writeFileSync, renameSync, mkdirSync } = import_node_fs2.default;
 var pointsWithinMs = 5e3;
 var Function2 = class {
-  constructor(file, id) {
+  constructor(file, id, all2) {
     const f = file.meta.functions[id];
     this.file = file;
+    this.all = all2;
     this.id = id;
     this.number = 0;
     this.plain = f.kind === "function";
@@ -738,7 +743,7 @@ var Function2 = class {
     return (this.lastDepth & asked) !== 0;
   }
   describe() {
-    const f = this.file.meta.functions[this.id], { module: module2 } = this.file.names;
+    const f = this.file.meta.functions[this.id], { module: module2 } = this.all.matchedOf(this.file, f);
     return { name: `${module2}.${f.name}`, file: f.file || this.file.path, line: f.line, module: module2, language: "javascript", params: f.params, kind: f.kind };
   }
 };
@@ -866,7 +871,7 @@ var Files = class {
     if (base < 0) return noFlags;
     file.names = matched(file.path, this.rules.root, file.path === process.argv[1]);
     const view = this.shared.flags.subarray(base, base + n);
-    view.functions = functions.map((f, id) => new Function2(file, id));
+    view.functions = functions.map((f, id) => new Function2(file, id, this));
     file.view = view;
     file.base = base;
     this.refresh();
@@ -875,8 +880,8 @@ var Files = class {
     else this.tellOf(key, file);
     return view;
   }
-  // tellOf: a function that a compiler has moved answers to its own file.
-  tellOf(key, { base, path: path4, names, meta: { functions, unhookable } }) {
+  // tellOf tells of a file that runs.
+  tellOf(key, { base, path: path4, names, meta: { functions, unhookable, bundled } }) {
     this.tell({
       m: "file",
       key,
@@ -885,6 +890,7 @@ var Files = class {
       file: path4,
       main: names.main,
       unhookable,
+      bundled,
       functions: functions.map((f) => f.name),
       files: functions.some((f) => f.file) ? functions.map((f) => f.file) : void 0
     });
@@ -904,7 +910,7 @@ var Files = class {
     }
   }
   matchedOf(file, fn) {
-    return fn.file && fn.file !== file.path ? { ...file.names, path: fn.file } : file.names;
+    return matchedFrom(file.names, fn.file, file.meta.bundled, this.rules.root);
   }
   read(key) {
     for (const folder of this.folders()) {
@@ -990,7 +996,7 @@ var Link = class {
       if (this.unhookable.length < maxUnhookable) this.unhookable.push({ function: m.file, reason: m.reason });
     } else if (m.m === "file") {
       const names = matched(m.file, this.rules.root, m.main);
-      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: m.files && m.files[i] ? { ...names, path: m.files[i] } : names })) };
+      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: matchedFrom(names, m.files && m.files[i], m.bundled, this.rules.root) })) };
       for (const name of m.unhookable) this.unhookable.push({ function: `${names.module}.${name}`, reason: "a constructor that a compiler of TypeScript would not find its super() in" });
       this.files.push(file);
       this.apply(file);
@@ -1049,7 +1055,7 @@ var Link = class {
       seen.add(file.key);
       for (const f of file.functions) {
         if (this.rules.depthOf(f.on, f.name, (id) => counts.set(id, counts.get(id) + 1)) > 0) functions++;
-        if (names.length < maxNear) names.push(`${file.names.module}.${f.name}`);
+        if (names.length < maxNear) names.push(`${f.on.module}.${f.name}`);
       }
     }
     const empty = this.rules.list.some((r) => r.on === "name" && counts.get(r.id) === 0);
