@@ -229,6 +229,20 @@ func TestProgramsHooks(t *testing.T) {
 	}
 }
 
+// TestTSX: a program of TypeScript that tsx compiles, in Node's own thread for hooks or beside the program.
+func TestTSX(t *testing.T) {
+	if !strobetest.Soaks(t, "tsx") {
+		return
+	}
+	tsx := filepath.Join(strobetest.NodePackages(t, "tsx@4.23.15"), "tsx/dist/loader.mjs")
+	for _, in := range strobetest.Nodes(t) {
+		r := run(t, in, everything, "--import", tsx, "testdata/program/shop.ts")
+		if !strings.Contains(r.calls, "function_enter main shop.") {
+			t.Errorf("%s wrote %s%s, and was recorded as\n%s", in.Name, r.stdout, r.stderr, r.calls)
+		}
+	}
+}
+
 // TestBundles: functions of a bundle have the names of their own files by its map, which may be in sections; what the
 // bundler made, and packages in it, are none of the user's.
 func TestBundles(t *testing.T) {

@@ -210,6 +210,7 @@ var keysOf = Object.keys;
 var stringify = JSON.stringify;
 var isArray = Array.isArray;
 var isView = ArrayBuffer.isView;
+var slice = Array.prototype.slice;
 var charCodeAt = String.prototype.charCodeAt;
 var promiseThen = Promise.prototype.then;
 var performanceNow = performance.now.bind(performance);
@@ -251,19 +252,19 @@ var urlText = (() => {
 
 // src/known.js
 var first = { __proto__: null, method: 1, originalUrl: 1, url: 1, path: 1, statusCode: 1, status: 1, params: 1, query: 1, body: 1 };
-var group = (key) => first[key] || (apply(charCodeAt, key, [0]) === 95 ? 3 : 2);
+var group = (key) => first[key] || (key[0] === "_" ? 3 : 2);
 function inOrder(keys) {
-  let in1 = 0, in2 = 0;
-  if (keys.length > 256) return keys;
-  for (let i = 0; i < keys.length; i++) {
+  const n = keys.length;
+  let i = 0, in1 = 0, in2 = 0;
+  while (i < n && group(keys[i]) === 2) i++;
+  if (i === n || n > 256) return keys;
+  for (i = 0; i < n; i++) {
     const g = group(keys[i]);
     if (g === 1) in1++;
     else if (g === 2) in2++;
   }
-  if (in2 === keys.length) return keys;
-  const ordered = [], next = [0, 0, in1, in1 + in2];
-  for (let i = 0; i < keys.length; i++) ordered[i] = "";
-  for (let i = 0; i < keys.length; i++) ordered[next[group(keys[i])]++] = keys[i];
+  const ordered = apply(slice, keys, []), next = [0, 0, in1, in1 + in2];
+  for (i = 0; i < n; i++) ordered[next[group(keys[i])]++] = keys[i];
   return ordered;
 }
 var classes = { Request: ["method", "url"], Response: ["status", "url"] };

@@ -320,6 +320,7 @@ var apply = Reflect.apply;
 var descriptor = Object.getOwnPropertyDescriptor;
 var prototypeOf = Object.getPrototypeOf;
 var isView = ArrayBuffer.isView;
+var slice = Array.prototype.slice;
 var charCodeAt = String.prototype.charCodeAt;
 var promiseThen = Promise.prototype.then;
 var performanceNow = performance.now.bind(performance);
