@@ -22,6 +22,7 @@ type shownEvent struct {
 	Bytes       bytesMember     `json:"bytes"`
 	Encoding    string          `json:"encoding"`
 	Unwound     bool            `json:"unwound"`
+	Exception   string          `json:"exception"`
 	Arguments   json.RawMessage `json:"arguments"`
 	ReturnValue json.RawMessage `json:"returnValue"`
 }
@@ -77,6 +78,9 @@ func (a *app) printEvent(w io.Writer, e *rawEvent) error {
 		switch {
 		case e.Unwound:
 			what += " unwound"
+			if e.Exception != "" {
+				what += " by " + e.Exception
+			}
 		case len(e.ReturnValue) > 0:
 			what += " = " + oneLine(e.ReturnValue)
 		}

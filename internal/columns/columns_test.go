@@ -115,6 +115,22 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestLeftOut: a value that was told briefly, or could not be read, breaks no rule of kinds.
+func TestLeftOut(t *testing.T) {
+	rules, _ := calls(100, func(t *Table, row int) {
+		v := value.NewArray([]value.Value{value.NewInt(int64(row))}, 0)
+		if row == 70 {
+			v = value.MaxDepth(3)
+		}
+		t.Put(row, Result, "result", v)
+	}).Rules()
+	for _, r := range rules {
+		if r.Broken > 0 {
+			t.Errorf("%q is broken %d times", r.Text, r.Broken)
+		}
+	}
+}
+
 // TestWrap: numbers that went over the end of their type are told, however many; such as stand for nothing, and those
 // that are spread over all of it, are not.
 func TestWrap(t *testing.T) {

@@ -184,7 +184,7 @@ func (k Kind) class() Kind {
 }
 
 var classNames = map[Kind]string{Null: "null", Bool: "a bool", Int: "a number", Address: "an address", Text: "text",
-	Marker: "unreadable", Whole: "an array or object"}
+	Whole: "an array or object"}
 
 // kinds: what is null, or of another kind, in a few calls.
 func (f *finder) kinds(c *Column) {
@@ -196,15 +196,21 @@ func (f *finder) kinds(c *Column) {
 			most = Kind(k)
 		}
 	}
-	if n[most] == c.n || n[most] == 0 {
+	// What was not read, or was left out of a value that was told briefly, is of any kind.
+	told := c.n - n[Marker]
+	if n[most] == told || n[most] == 0 || most == Marker {
 		return
 	}
 	var count counter
-	f.each(c, func(row int, v Cell) { count.tell(row, v.Kind.class() == most) })
+	f.each(c, func(row int, v Cell) {
+		if v.Kind != Marker {
+			count.tell(row, v.Kind.class() == most)
+		}
+	})
 	switch {
 	case c.Place == Thrown:
 		f.keep(&count, "is never left by an exception", 1.5, c)
-	case n[most]+n[Null] == c.n && most != Null:
+	case n[most]+n[Null] == told && most != Null:
 		f.keep(&count, c.Path+" is never null", 1.3, c)
 	default:
 		f.keep(&count, c.Path+" is always "+classNames[most], 1.3, c)

@@ -76,12 +76,13 @@ func (w *summaryWriter) session(s store.Stats) {
 	for _, t := range w.a.threads {
 		pids[t.PID] = true
 	}
+	_, lanes := w.a.lanes()
 	several := ""
 	if len(pids) > 1 {
 		several = fmt.Sprintf(", %d processes", len(pids))
 	}
 	w.line("%s: %s, %s%s, %s, %s", cmp.Or(path.Base(m.Command), m.SessionID), how, duration(w.a.sn.LastTS()),
-		several, plural(int64(len(w.a.threads)), "thread"), plural(s.Events[event.FunctionEnter], "recorded call"))
+		several, plural(int64(len(w.a.threads)-len(lanes)), "thread"), plural(s.Events[event.FunctionEnter], "recorded call"))
 	if missed := calls.Made - calls.Recorded; missed > 0 {
 		w.line("%s not recorded (sampled or lost)", plural(missed, "call"))
 	}

@@ -210,11 +210,48 @@ func TestFieldsInOrder(t *testing.T) {
 			`"t":"Incoming","v":{"id":2,"_a":1}`, `"t":"IncomingMessage"`,
 			`{"$":"repr","v":"http://a.example/b?c=1"}`, `{"$":"repr","v":"c=1"}`,
 			`"t":"Hidden","v":{"method":"POST","url":"http://a.example/b"`,
-			`"t":"Response","v":{"status":404,"url":""`, `{"_own":1,"method":2}`, `"t":"Fake","v":{}`,
+			`"t":"Response","v":{"status":404,"url":""`, `"message":"two","errors":[{"$":"obj","t":"RangeError"`, `{"_own":1,"method":2}`, `"t":"Fake","v":{}`,
 		} {
 			if !strings.Contains(r.calls, want) {
 				t.Errorf("%s: no %s in\n%s%s", in.Name, want, r.calls, r.stderr)
 			}
+		}
+	}
+}
+
+// TestProgramsHooks: what a program's own hooks make of a file (tsx) is what is traced.
+func TestProgramsHooks(t *testing.T) {
+	for _, in := range strobetest.Nodes(t) {
+		r := run(t, in, everything, "testdata/program/hooked.mjs")
+		if want := `typed.add {"a":2,"b":3}`; !strings.HasPrefix(r.stdout, "5\n") || !strings.Contains(r.calls, want) {
+			t.Errorf("%s wrote %q, no %s in\n%s%s", in.Name, r.stdout, want, r.calls, r.stderr)
+		}
+	}
+}
+
+// TestTSX: a program of TypeScript that tsx compiles, in Node's own thread for hooks or beside the program.
+func TestTSX(t *testing.T) {
+	if !strobetest.Soaks(t, "tsx") {
+		return
+	}
+	tsx := filepath.Join(strobetest.NodePackages(t, "tsx@4.23.15"), "tsx/dist/loader.mjs")
+	for _, in := range strobetest.Nodes(t) {
+		r := run(t, in, everything, "--import", tsx, "testdata/program/shop.ts")
+		if !strings.Contains(r.calls, "function_enter main shop.") {
+			t.Errorf("%s wrote %s%s, and was recorded as\n%s", in.Name, r.stdout, r.stderr, r.calls)
+		}
+	}
+}
+
+// TestBundles: functions of a bundle have the names of their own files by its map, which may be in sections; what the
+// bundler made, and packages in it, are none of the user's.
+func TestBundles(t *testing.T) {
+	user := []agentlink.Rule{{ID: 1, On: "user", Depth: 3}}
+	for _, in := range strobetest.Nodes(t) {
+		r := run(t, in, user, "testdata/program/bundle [1].cjs")
+		want := "function_enter main src.shop.own.own {\"x\":3}\nfunction_exit main src.shop.own.own 7"
+		if r.calls != want {
+			t.Errorf("%s: %s%s, want\n%s", in.Name, r.calls, r.stderr, want)
 		}
 	}
 }

@@ -105,3 +105,22 @@ func TestFieldsInOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestLibraries: objects of frameworks and frames of data say what they are.
+func TestLibraries(t *testing.T) {
+	if !strobetest.Soaks(t, "pandas, Django, Starlette and SQLAlchemy") {
+		return
+	}
+	python := strobetest.PythonWith(t, "pandas==3.1.1", "django==5.2.19", "starlette==1.10.0", "sqlalchemy==2.1.9")
+	got := calls(t, python, "libraries.py", "libraries.show")
+	for _, want := range []string{
+		`"t":"pandas.DataFrame","v":"(2, 2) day, store"`, `"t":"pandas.Series","v":"(2,) float64 [1.5, 2.0]"`,
+		`"t":"numpy.ndarray","v":"(3,) int64 [0, 1, 2]"`, `"t":"numpy.ndarray","v":"(9,) int64"`,
+		`"v":{"method":"GET","path":"/items/7",`, `"v":{"status_code":201,"_container":[`,
+		`"v":{"method":"PUT","path":"/b",`, `"v":{"id":7,"note":"n","_sa_instance_state":{"$":"depth"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}

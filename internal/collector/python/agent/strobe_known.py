@@ -55,3 +55,19 @@ def scope_of(d):
     if type(scope) is not dict:
         return []
     return [(k, dict.get(scope, k)) for k in ("method", "path") if type(dict.get(scope, k)) is str]
+
+
+def parts_of(v):
+    """What a frame's columns are called, and the numbers of a small array: a list of at most one text."""
+    t = type(v)
+    library, name = t.__module__.partition(".")[0], t.__qualname__
+    try:
+        if name == "DataFrame":
+            names = list(islice(iter(v.columns), 12))
+            if {*map(type, names)} == _STR:
+                return [", ".join([n[:40] for n in names]) + (", …" if len(v.columns) > 12 else "")]
+        elif (library, name) in (("numpy", "ndarray"), ("pandas", "Series")) and v.size <= 6 and v.dtype.kind in "iufb":
+            return [str(v.tolist())]
+    except Exception:
+        pass  # it is changed meanwhile, or made in another way
+    return []

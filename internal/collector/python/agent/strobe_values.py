@@ -6,7 +6,7 @@ from _weakref import ref
 from itertools import islice
 from time import monotonic
 
-from strobe_known import INNER, SHAPED, TEXTS, in_order, scope_of
+from strobe_known import INNER, SHAPED, TEXTS, in_order, parts_of, scope_of
 from strobe_names import name_of, type_name
 
 LIMIT = 16384  # bytes of a payload
@@ -391,6 +391,7 @@ def _shape(v):
             parts.append(str(tuple(x)) if name == "shape" else str(x))
         except Exception:
             pass  # a data frame has no dtype
+    parts.extend(parts_of(v))
     return '{"$":"shape","t":%s,"v":%s}' % (quote(type_name(type(v))), quote(" ".join(parts)))
 
 

@@ -134,6 +134,10 @@ var Rules = class {
     return this.list.some((r) => !r.not && (r.on === "contains" || r.on === "path" && r.glob.includes("node_modules")) && r.test({ path: file }, ""));
   }
 };
+function matchedFrom(names, from, bundled, root) {
+  if (!from || from === names.path) return names;
+  return bundled ? matched(from, root, names.main) : { ...names, path: from };
+}
 function matched(file, root, main) {
   return { path: file, module: moduleOf(file, root), base: import_node_path.default.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
 }
@@ -172,7 +176,7 @@ var Link = class {
       if (this.unhookable.length < maxUnhookable) this.unhookable.push({ function: m.file, reason: m.reason });
     } else if (m.m === "file") {
       const names = matched(m.file, this.rules.root, m.main);
-      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: m.files && m.files[i] ? { ...names, path: m.files[i] } : names })) };
+      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: matchedFrom(names, m.files && m.files[i], m.bundled, this.rules.root) })) };
       for (const name of m.unhookable) this.unhookable.push({ function: `${names.module}.${name}`, reason: "a constructor that a compiler of TypeScript would not find its super() in" });
       this.files.push(file);
       this.apply(file);
@@ -231,7 +235,7 @@ var Link = class {
       seen.add(file.key);
       for (const f of file.functions) {
         if (this.rules.depthOf(f.on, f.name, (id) => counts.set(id, counts.get(id) + 1)) > 0) functions++;
-        if (names.length < maxNear) names.push(`${file.names.module}.${f.name}`);
+        if (names.length < maxNear) names.push(`${f.on.module}.${f.name}`);
       }
     }
     const empty = this.rules.list.some((r) => r.on === "name" && counts.get(r.id) === 0);

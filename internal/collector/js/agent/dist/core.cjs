@@ -155,6 +155,10 @@ var Rules = class {
     return this.list.some((r) => !r.not && (r.on === "contains" || r.on === "path" && r.glob.includes("node_modules")) && r.test({ path: file }, ""));
   }
 };
+function matchedFrom(names, from, bundled, root) {
+  if (!from || from === names.path) return names;
+  return bundled ? matched(from, root, names.main) : { ...names, path: from };
+}
 function matched(file, root, main) {
   return { path: file, module: moduleOf(file, root), base: import_node_path.default.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
 }
@@ -206,6 +210,7 @@ var keysOf = Object.keys;
 var stringify = JSON.stringify;
 var isArray = Array.isArray;
 var isView = ArrayBuffer.isView;
+var slice = Array.prototype.slice;
 var charCodeAt = String.prototype.charCodeAt;
 var promiseThen = Promise.prototype.then;
 var performanceNow = performance.now.bind(performance);
@@ -247,19 +252,19 @@ var urlText = (() => {
 
 // src/known.js
 var first = { __proto__: null, method: 1, originalUrl: 1, url: 1, path: 1, statusCode: 1, status: 1, params: 1, query: 1, body: 1 };
-var group = (key) => first[key] || (apply(charCodeAt, key, [0]) === 95 ? 3 : 2);
+var group = (key) => first[key] || (key[0] === "_" ? 3 : 2);
 function inOrder(keys) {
-  let in1 = 0, in2 = 0;
-  if (keys.length > 256) return keys;
-  for (let i = 0; i < keys.length; i++) {
+  const n = keys.length;
+  let i = 0, in1 = 0, in2 = 0;
+  while (i < n && group(keys[i]) === 2) i++;
+  if (i === n || n > 256) return keys;
+  for (i = 0; i < n; i++) {
     const g = group(keys[i]);
     if (g === 1) in1++;
     else if (g === 2) in2++;
   }
-  if (in2 === keys.length) return keys;
-  const ordered = [], next = [0, 0, in1, in1 + in2];
-  for (let i = 0; i < keys.length; i++) ordered[i] = "";
-  for (let i = 0; i < keys.length; i++) ordered[next[group(keys[i])]++] = keys[i];
+  const ordered = apply(slice, keys, []), next = [0, 0, in1, in1 + in2];
+  for (i = 0; i < n; i++) ordered[next[group(keys[i])]++] = keys[i];
   return ordered;
 }
 var classes = { Request: ["method", "url"], Response: ["status", "url"] };
@@ -692,7 +697,7 @@ function writeInstance(v, c, depth) {
   writeConstant(asConstant.fields);
   let written = 0;
   if (c.kind === "error") {
-    for (const key of ["message", "cause"]) {
+    for (const key of ["message", "cause", "errors", "issues"]) {
       const d = descriptor(v, key);
       if (d === void 0 || d.enumerable || !("value" in d)) continue;
       writeRaw(`${written++ > 0 ? "," : ""}"${key}":`);
@@ -714,9 +719,10 @@ function writeInstance(v, c, depth) {
 var { readFileSync: readFileSync2, writeFileSync, renameSync, mkdirSync } = import_node_fs2.default;
 var pointsWithinMs = 5e3;
 var Function2 = class {
-  constructor(file, id) {
+  constructor(file, id, all2) {
     const f = file.meta.functions[id];
     this.file = file;
+    this.all = all2;
     this.id = id;
     this.number = 0;
     this.plain = f.kind === "function";
@@ -738,7 +744,7 @@ var Function2 = class {
     return (this.lastDepth & asked) !== 0;
   }
   describe() {
-    const f = this.file.meta.functions[this.id], { module: module2 } = this.file.names;
+    const f = this.file.meta.functions[this.id], { module: module2 } = this.all.matchedOf(this.file, f);
     return { name: `${module2}.${f.name}`, file: f.file || this.file.path, line: f.line, module: module2, language: "javascript", params: f.params, kind: f.kind };
   }
 };
@@ -866,7 +872,7 @@ var Files = class {
     if (base < 0) return noFlags;
     file.names = matched(file.path, this.rules.root, file.path === process.argv[1]);
     const view = this.shared.flags.subarray(base, base + n);
-    view.functions = functions.map((f, id) => new Function2(file, id));
+    view.functions = functions.map((f, id) => new Function2(file, id, this));
     file.view = view;
     file.base = base;
     this.refresh();
@@ -875,8 +881,8 @@ var Files = class {
     else this.tellOf(key, file);
     return view;
   }
-  // tellOf: a function that a compiler has moved answers to its own file.
-  tellOf(key, { base, path: path4, names, meta: { functions, unhookable } }) {
+  // tellOf tells of a file that runs.
+  tellOf(key, { base, path: path4, names, meta: { functions, unhookable, bundled } }) {
     this.tell({
       m: "file",
       key,
@@ -885,6 +891,7 @@ var Files = class {
       file: path4,
       main: names.main,
       unhookable,
+      bundled,
       functions: functions.map((f) => f.name),
       files: functions.some((f) => f.file) ? functions.map((f) => f.file) : void 0
     });
@@ -904,7 +911,7 @@ var Files = class {
     }
   }
   matchedOf(file, fn) {
-    return fn.file && fn.file !== file.path ? { ...file.names, path: fn.file } : file.names;
+    return matchedFrom(file.names, fn.file, file.meta.bundled, this.rules.root);
   }
   read(key) {
     for (const folder of this.folders()) {
@@ -990,7 +997,7 @@ var Link = class {
       if (this.unhookable.length < maxUnhookable) this.unhookable.push({ function: m.file, reason: m.reason });
     } else if (m.m === "file") {
       const names = matched(m.file, this.rules.root, m.main);
-      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: m.files && m.files[i] ? { ...names, path: m.files[i] } : names })) };
+      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: matchedFrom(names, m.files && m.files[i], m.bundled, this.rules.root) })) };
       for (const name of m.unhookable) this.unhookable.push({ function: `${names.module}.${name}`, reason: "a constructor that a compiler of TypeScript would not find its super() in" });
       this.files.push(file);
       this.apply(file);
@@ -1049,7 +1056,7 @@ var Link = class {
       seen.add(file.key);
       for (const f of file.functions) {
         if (this.rules.depthOf(f.on, f.name, (id) => counts.set(id, counts.get(id) + 1)) > 0) functions++;
-        if (names.length < maxNear) names.push(`${file.names.module}.${f.name}`);
+        if (names.length < maxNear) names.push(`${f.on.module}.${f.name}`);
       }
     }
     const empty = this.rules.list.some((r) => r.on === "name" && counts.get(r.id) === 0);

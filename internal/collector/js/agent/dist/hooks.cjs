@@ -102,7 +102,7 @@ function hookCommonJS(agent) {
 }
 function hookModules(agent) {
   if (import_node_module.default.registerHooks) {
-    import_node_module.default.registerHooks({ load(url, context, next) {
+    outermost(agent, "registerHooks", () => import_node_module.default.registerHooks({ load(url, context, next) {
       const loaded = next(url, context);
       if (agent.deno && hasLoader(url, context)) return void 0;
       if (!loaded || !loaded.source || !isModule(agent, url, loaded)) return loaded;
@@ -111,11 +111,30 @@ function hookModules(agent) {
       const language = loaded.format === "module-typescript" ? file : compiled(file);
       const code = agent.instrumented(textOf(loaded.source), { file, language, sourceType: "module" });
       return code === null ? loaded : { ...loaded, source: code };
-    } });
+    } }));
   } else if (import_node_module.default.register && !agent.entered && mayLoadModules(agent)) {
     agent.shareWith(globalThis);
-    import_node_module.default.register("./loader.mjs", { parentURL: (0, import_node_url2.pathToFileURL)(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });
+    let turn = 0;
+    outermost(agent, "register", () => import_node_module.default.register(`./loader.mjs?${++turn}`, { parentURL: (0, import_node_url2.pathToFileURL)(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain(), turn } }));
   }
+}
+function outermost(agent, name, register) {
+  let ours = register();
+  if (agent.deno) return;
+  const original = import_node_module.default[name];
+  const around = { [name](...args) {
+    const theirs = Reflect.apply(original, this, args);
+    import_node_module.default[name] = original;
+    try {
+      if (ours) ours.deregister();
+      ours = register();
+    } catch {
+    } finally {
+      import_node_module.default[name] = around;
+    }
+    return theirs;
+  } }[name];
+  import_node_module.default[name] = around;
 }
 var loaders = { ...import_node_module.default._extensions };
 function hasLoader(url, context) {

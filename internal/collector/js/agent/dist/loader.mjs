@@ -120,6 +120,10 @@ var Rules = class {
     return this.list.some((r) => !r.not && (r.on === "contains" || r.on === "path" && r.glob.includes("node_modules")) && r.test({ path: file }, ""));
   }
 };
+function matchedFrom(names, from, bundled, root) {
+  if (!from || from === names.path) return names;
+  return bundled ? matched(from, root, names.main) : { ...names, path: from };
+}
 function matched(file, root, main) {
   return { path: file, module: moduleOf(file, root), base: path.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
 }
@@ -316,6 +320,7 @@ var apply = Reflect.apply;
 var descriptor = Object.getOwnPropertyDescriptor;
 var prototypeOf = Object.getPrototypeOf;
 var isView = ArrayBuffer.isView;
+var slice = Array.prototype.slice;
 var charCodeAt = String.prototype.charCodeAt;
 var promiseThen = Promise.prototype.then;
 var performanceNow = performance.now.bind(performance);
@@ -418,9 +423,10 @@ classes2.set(Object.prototype, plain);
 var { readFileSync: readFileSync2, writeFileSync, renameSync, mkdirSync } = fs2;
 var pointsWithinMs = 5e3;
 var Function = class {
-  constructor(file, id) {
+  constructor(file, id, all) {
     const f = file.meta.functions[id];
     this.file = file;
+    this.all = all;
     this.id = id;
     this.number = 0;
     this.plain = f.kind === "function";
@@ -442,7 +448,7 @@ var Function = class {
     return (this.lastDepth & asked) !== 0;
   }
   describe() {
-    const f = this.file.meta.functions[this.id], { module } = this.file.names;
+    const f = this.file.meta.functions[this.id], { module } = this.all.matchedOf(this.file, f);
     return { name: `${module}.${f.name}`, file: f.file || this.file.path, line: f.line, module, language: "javascript", params: f.params, kind: f.kind };
   }
 };
@@ -570,7 +576,7 @@ var Files = class {
     if (base < 0) return noFlags;
     file.names = matched(file.path, this.rules.root, file.path === process.argv[1]);
     const view = this.shared.flags.subarray(base, base + n);
-    view.functions = functions.map((f, id) => new Function(file, id));
+    view.functions = functions.map((f, id) => new Function(file, id, this));
     file.view = view;
     file.base = base;
     this.refresh();
@@ -579,8 +585,8 @@ var Files = class {
     else this.tellOf(key, file);
     return view;
   }
-  // tellOf: a function that a compiler has moved answers to its own file.
-  tellOf(key, { base, path: path4, names, meta: { functions, unhookable } }) {
+  // tellOf tells of a file that runs.
+  tellOf(key, { base, path: path4, names, meta: { functions, unhookable, bundled } }) {
     this.tell({
       m: "file",
       key,
@@ -589,6 +595,7 @@ var Files = class {
       file: path4,
       main: names.main,
       unhookable,
+      bundled,
       functions: functions.map((f) => f.name),
       files: functions.some((f) => f.file) ? functions.map((f) => f.file) : void 0
     });
@@ -608,7 +615,7 @@ var Files = class {
     }
   }
   matchedOf(file, fn) {
-    return fn.file && fn.file !== file.path ? { ...file.names, path: fn.file } : file.names;
+    return matchedFrom(file.names, fn.file, file.meta.bundled, this.rules.root);
   }
   read(key) {
     for (const folder of this.folders()) {
@@ -662,7 +669,10 @@ function keyOf(head, text) {
 
 // src/loader.js
 var files = null;
-async function initialize({ folder, parts, options }) {
+var turn = 0;
+var latest = /* @__PURE__ */ Symbol.for("$strobe.turn");
+async function initialize({ folder, parts, options, turn: mine }) {
+  globalThis[latest] = turn = mine;
   const set = readSet(folder);
   if (set) files = new Files(folder, set, new Shared(parts, -1), () => {
   }, { finallyMode: options.finallyMode, maps: () => options.maps });
@@ -670,7 +680,7 @@ async function initialize({ folder, parts, options }) {
 async function load(url, context, next) {
   const loaded = await next(url, context);
   try {
-    const file = loaded.format === "module" && loaded.source && fileOf(url);
+    const file = turn === globalThis[latest] && loaded.format === "module" && loaded.source && fileOf(url);
     if (!file || !files || !files.wants(file)) return loaded;
     const code = files.instrumented(textOf(loaded.source), { file, language: compiled(file), sourceType: "module" });
     return code === null ? loaded : { ...loaded, source: code };

@@ -1,7 +1,7 @@
 // The program's files: what they become when they are loaded, and what is known of their functions.
 import fs from 'node:fs';
 import path from 'node:path';
-import { Rules, asked, matched, isUserFile } from './rules.js';
+import { Rules, asked, matched, matchedFrom, isUserFile } from './rules.js';
 import { compiled } from './scripts.js';
 import { readSet } from './shared.js';
 import { constant } from './values.js';
@@ -13,9 +13,10 @@ const pointsWithinMs = 5000;
 
 // A function of a file, as the recorder needs it.
 class Function {
-  constructor(file, id) {
+  constructor(file, id, all) {
     const f = file.meta.functions[id];
     this.file = file;
+    this.all = all;
     this.id = id;
     this.number = 0;
     this.plain = f.kind === 'function';
@@ -38,7 +39,7 @@ class Function {
   isAsked() { return (this.lastDepth & asked) !== 0; }
 
   describe() {
-    const f = this.file.meta.functions[this.id], { module } = this.file.names;
+    const f = this.file.meta.functions[this.id], { module } = this.all.matchedOf(this.file, f);
     return { name: `${module}.${f.name}`, file: f.file || this.file.path, line: f.line, module, language: 'javascript', params: f.params, kind: f.kind };
   }
 }
@@ -173,7 +174,7 @@ export class Files {
     if (base < 0) return noFlags;
     file.names = matched(file.path, this.rules.root, file.path === process.argv[1]);
     const view = this.shared.flags.subarray(base, base + n);
-    view.functions = functions.map((f, id) => new Function(file, id));
+    view.functions = functions.map((f, id) => new Function(file, id, this));
     file.view = view;
     file.base = base;
     this.refresh();
@@ -183,9 +184,9 @@ export class Files {
     return view;
   }
 
-  // tellOf: a function that a compiler has moved answers to its own file.
-  tellOf(key, { base, path, names, meta: { functions, unhookable } }) {
-    this.tell({ m: 'file', key, base, thread: this.shared.thread, file: path, main: names.main, unhookable,
+  // tellOf tells of a file that runs.
+  tellOf(key, { base, path, names, meta: { functions, unhookable, bundled } }) {
+    this.tell({ m: 'file', key, base, thread: this.shared.thread, file: path, main: names.main, unhookable, bundled,
       functions: functions.map(f => f.name), files: functions.some(f => f.file) ? functions.map(f => f.file) : undefined });
   }
 
@@ -204,7 +205,7 @@ export class Files {
     }
   }
 
-  matchedOf(file, fn) { return fn.file && fn.file !== file.path ? { ...file.names, path: fn.file } : file.names; }
+  matchedOf(file, fn) { return matchedFrom(file.names, fn.file, file.meta.bundled, this.rules.root); }
 
   read(key) {
     for (const folder of this.folders()) {

@@ -42,7 +42,7 @@ function hookCommonJS(agent) {
 
 function hookModules(agent) {
   if (Module.registerHooks) {
-    Module.registerHooks({ load(url, context, next) {
+    outermost(agent, 'registerHooks', () => Module.registerHooks({ load(url, context, next) {
       const loaded = next(url, context);
       if (agent.deno && hasLoader(url, context)) return undefined;
       if (!loaded || !loaded.source || !isModule(agent, url, loaded)) return loaded;
@@ -51,12 +51,35 @@ function hookModules(agent) {
       const language = loaded.format === 'module-typescript' ? file : compiled(file);
       const code = agent.instrumented(textOf(loaded.source), { file, language, sourceType: 'module' });
       return code === null ? loaded : { ...loaded, source: code };
-    } });
+    } }));
   } else if (Module.register && !agent.entered && mayLoadModules(agent)) {
     // Node 18.19 to 22.14: a thread of Node's own loads modules, and hooks run there.
     agent.shareWith(globalThis);
-    Module.register('./loader.mjs', { parentURL: pathToFileURL(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });
+    let turn = 0;
+    outermost(agent, 'register', () => Module.register(`./loader.mjs?${++turn}`, { parentURL: pathToFileURL(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain(), turn } }));
   }
+}
+
+// outermost keeps our hook around those that the program registers (tsx, ts-node): hooks that come last are called first,
+// and what they make of TypeScript is to come to us.
+function outermost(agent, name, register) {
+  let ours = register();
+  if (agent.deno) return;
+  const original = Module[name];
+  const around = { [name](...args) {
+    const theirs = Reflect.apply(original, this, args);
+    Module[name] = original;
+    try {
+      if (ours) ours.deregister();
+      ours = register();
+    } catch {
+      // Ours stay where they were, or there are none: the program goes on as it is.
+    } finally {
+      Module[name] = around;
+    }
+    return theirs;
+  } }[name];
+  Module[name] = around;
 }
 
 // hasLoader: where there is a load hook, Deno passes over the loaders of the program's own (require.extensions) unless the

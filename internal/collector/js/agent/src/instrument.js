@@ -17,11 +17,11 @@ export function instrument(text, how) {
   if (made === null) return null;
   let code = made.code;
   // The comment makes Node ask for a map when the program dies (crash.js).
-  if (!how.maps) code += map ? '' : '\n//# sourceMappingURL=data:application/json,{}';
+  if (!how.maps) code += sourcemap.names(text) ? '' : '\n//# sourceMappingURL=data:application/json,{}';
   else code = map ? map.shifted(text, code, made.edits) : sourcemap.withIdentity(text, code, made.edits, how.file);
   return {
     code,
     meta: { functions: made.functions, classes: made.classes, edits: made.edits.flat(), unhookable: made.unhookable, constants: made.constants, module: made.sourceType === 'module', codeLength: made.code.length,
-      map: map ? how.maps ? 'moved' : 'own' : undefined },
+      map: map ? how.maps ? 'moved' : 'own' : undefined, bundled: map !== null && map.sources.length > 1 || undefined },
   };
 }

@@ -9,6 +9,7 @@ export const namesOf = Object.getOwnPropertyNames;
 export const stringify = JSON.stringify;
 export const isArray = Array.isArray;
 export const isView = ArrayBuffer.isView;
+export const slice = Array.prototype.slice;
 export const charCodeAt = String.prototype.charCodeAt;
 export const promiseThen = Promise.prototype.then;
 export const performanceNow = performance.now.bind(performance);

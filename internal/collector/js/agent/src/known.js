@@ -4,20 +4,20 @@ import * as js from './intrinsics.js';
 // Of what little is shown or kept of an object these come first: they tell what a request or an answer is. Names that are
 // no one else's business (_events) come last.
 const first = { __proto__: null, method: 1, originalUrl: 1, url: 1, path: 1, statusCode: 1, status: 1, params: 1, query: 1, body: 1 };
-const group = key => first[key] || (js.apply(js.charCodeAt, key, [0]) === 95 ? 3 : 2);
+const group = key => first[key] || (key[0] === '_' ? 3 : 2);
 
 export function inOrder(keys) {
-  let in1 = 0, in2 = 0;
-  if (keys.length > 256) return keys;
-  for (let i = 0; i < keys.length; i++) {
+  const n = keys.length;
+  let i = 0, in1 = 0, in2 = 0;
+  while (i < n && group(keys[i]) === 2) i++;
+  if (i === n || n > 256) return keys;
+  for (i = 0; i < n; i++) {
     const g = group(keys[i]);
     if (g === 1) in1++;
     else if (g === 2) in2++;
   }
-  if (in2 === keys.length) return keys;
-  const ordered = [], next = [0, 0, in1, in1 + in2];
-  for (let i = 0; i < keys.length; i++) ordered[i] = '';
-  for (let i = 0; i < keys.length; i++) ordered[next[group(keys[i])]++] = keys[i];
+  const ordered = js.apply(js.slice, keys, []), next = [0, 0, in1, in1 + in2];
+  for (i = 0; i < n; i++) ordered[next[group(keys[i])]++] = keys[i];
   return ordered;
 }
 

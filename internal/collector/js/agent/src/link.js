@@ -1,5 +1,5 @@
 // What an agent answers: the rules in force, on the files that the program's threads tell of.
-import { Rules, matched } from './rules.js';
+import { Rules, matched, matchedFrom } from './rules.js';
 
 const maxNear = 2000, maxUnhookable = 1000, applyPauseMs = 100;
 
@@ -35,7 +35,7 @@ export class Link {
       if (this.unhookable.length < maxUnhookable) this.unhookable.push({ function: m.file, reason: m.reason });
     } else if (m.m === 'file') {
       const names = matched(m.file, this.rules.root, m.main);
-      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: m.files && m.files[i] ? { ...names, path: m.files[i] } : names })) };
+      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: matchedFrom(names, m.files && m.files[i], m.bundled, this.rules.root) })) };
       for (const name of m.unhookable) this.unhookable.push({ function: `${names.module}.${name}`, reason: 'a constructor that a compiler of TypeScript would not find its super() in' });
       this.files.push(file);
       this.apply(file);
@@ -93,7 +93,7 @@ export class Link {
       seen.add(file.key);
       for (const f of file.functions) {
         if (this.rules.depthOf(f.on, f.name, id => counts.set(id, counts.get(id) + 1)) > 0) functions++;
-        if (names.length < maxNear) names.push(`${file.names.module}.${f.name}`);
+        if (names.length < maxNear) names.push(`${f.on.module}.${f.name}`);
       }
     }
     const empty = this.rules.list.some(r => r.on === 'name' && counts.get(r.id) === 0);

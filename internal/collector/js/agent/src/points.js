@@ -130,7 +130,10 @@ export class Points {
     return names;
   }
 
-  matches(point, script, fn) { return point.test(this.link.files.find(f => f.names.path === script).names, fn.name) || !!fn.file; }
+  matches(point, script, fn) {
+    const { functions, names } = this.link.files.find(f => f.names.path === script), found = functions.find(f => f.name === fn.name && f.on.path === (fn.file || script));
+    return point.test(found ? found.on : names, fn.name) || !!fn.file;
+  }
 
   // set makes exactly these points be in force.
   async set(points) {

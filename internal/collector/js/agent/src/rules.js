@@ -117,6 +117,13 @@ export class Rules {
   }
 }
 
+// matchedFrom is that of a function that a compiler has moved: it answers to its own file. In a bundle it has the name that
+// it has there.
+export function matchedFrom(names, from, bundled, root) {
+  if (!from || from === names.path) return names;
+  return bundled ? matched(from, root, names.main) : { ...names, path: from };
+}
+
 // matched is what rules are tried on: a file of the program.
 export function matched(file, root, main) {
   return { path: file, module: moduleOf(file, root), base: path.basename(file).replace(/\.[cm]?[jt]sx?$/, ''), main };

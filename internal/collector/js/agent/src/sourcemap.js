@@ -11,20 +11,48 @@ export function read(text, file) {
   const at = text.lastIndexOf('\n' + comment);
   if (at < 0) return null;
   const stop = text.indexOf('\n', at + 1), url = text.slice(at + 1 + comment.length, stop < 0 ? undefined : stop).trim();
-  let map;
+  let map, folder = path.dirname(file);
   try {
     if (url.startsWith('data:')) {
       const data = url.slice(url.indexOf(',') + 1);
       map = JSON.parse(/^[^,]*;base64,/.test(url) ? Buffer.from(data, 'base64').toString() : decodeURIComponent(data));
     } else {
-      map = JSON.parse(fs.readFileSync(path.resolve(path.dirname(file), url), 'utf8'));
+      const own = path.resolve(folder, decodeURIComponent(url));
+      map = JSON.parse(fs.readFileSync(own, 'utf8'));
+      folder = path.dirname(own);
     }
   } catch {
     return null;
   }
-  if (!map.mappings || map.sections) return null;
-  const folder = url.startsWith('data:') ? path.dirname(file) : path.dirname(path.resolve(path.dirname(file), url));
-  return new SourceMap(map, decode(map.mappings), folder, at + 1);
+  if (typeof map.mappings !== 'string' && !Array.isArray(map.sections)) return null;
+  const lines = map.sections ? [] : decode(map.mappings);
+  return new SourceMap(map.sections ? joined(map, lines) : map, lines, folder, at + 1);
+}
+
+// joined makes one map of one in sections, as bundlers write (Turbopack): its lines go into lines.
+function joined({ file, sections }, lines) {
+  const whole = { version: 3, file, sources: [], sourcesContent: [], names: [] };
+  for (const { offset, map } of sections) {
+    const source = whole.sources.length, name = whole.names.length, root = map.sourceRoot || '';
+    decode(map.mappings).forEach((segments, i) => {
+      const line = offset.line + i, shift = i === 0 ? offset.column : 0;
+      while (lines.length <= line) lines.push([]);
+      for (const [column, ...s] of segments) lines[line].push(s.length ? [column + shift, s[0] + source, s[1], s[2], ...s.slice(3).map(n => n + name)] : [column + shift]);
+    });
+    map.sources.forEach((s, i) => {
+      whole.sources.push(s === null ? s : root + s);
+      whole.sourcesContent.push(map.sourcesContent && map.sourcesContent[i] || null);
+    });
+    whole.names.push(...map.names || []);
+  }
+  return whole;
+}
+
+// A bundler's own code has names that are no paths.
+function pathOf(source, folder, root) {
+  if (source === null) return '';
+  if (source.startsWith('turbopack:')) return source;
+  return source.startsWith('file:') ? fileURLToPath(source) : path.resolve(folder, root || '', source);
 }
 
 class SourceMap {
@@ -32,7 +60,7 @@ class SourceMap {
     this.map = map;
     this.lines = lines;
     this.at = at;         // of the comment in the text
-    this.sources = map.sources.map(s => s === null ? '' : s.startsWith('file:') ? fileURLToPath(s) : path.resolve(folder, map.sourceRoot || '', s));
+    this.sources = map.sources.map(s => pathOf(s, folder, map.sourceRoot));
   }
 
   // original finds where a function is in the user's source. One at which no mapping starts was made by the compiler.
@@ -79,6 +107,9 @@ export function lineStarts(text) {
 function withMap(map) {
   return `\n${comment}data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
 }
+
+// names says whether a text names its map.
+export function names(text) { return text.includes('\n' + comment); }
 
 // withoutMap takes the comment out that names a text's map: the text is no longer what the map is of.
 export function withoutMap(code) {

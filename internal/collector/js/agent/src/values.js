@@ -390,7 +390,7 @@ function writeInstance(v, c, depth) {
   writeConstant(asConstant.fields);
   let written = 0;
   if (c.kind === 'error') {
-    for (const key of ['message', 'cause']) {
+    for (const key of ['message', 'cause', 'errors', 'issues']) {   // as AggregateError and Zod's have them
       const d = js.descriptor(v, key);
       if (d === undefined || d.enumerable || !('value' in d)) continue;
       writeRaw(`${written++ > 0 ? ',' : ''}"${key}":`);

@@ -16,3 +16,4 @@ show(new Response('x', { status: 404 }));
 show({ _own: 1, method: 2 });
 class Fake { get url() { process.exit(9); } get bodyUsed() { process.exit(9); } }
 show(new Fake());
+show(new AggregateError([new RangeError('far')], 'two'));
