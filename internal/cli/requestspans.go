@@ -79,8 +79,8 @@ func (a *app) requestSpans(ctx context.Context, session, against, to string) err
 	if a.json && to != "-" {
 		return json.NewEncoder(a.out).Encode(done)
 	}
-	fmt.Fprintf(a.err, "%s: %d spans of %d requests, %d hops; %d calls left out\n", to, done.Spans, done.Requests, done.Hops,
-		done.Omitted)
+	fmt.Fprintf(a.err, "%s: %d spans of %d requests, %d hops; %d calls left out\n", to, done.Spans, done.Requests,
+		done.Hops, done.Omitted)
 	if done.Requests == 0 {
 		return &exitStatus{exitNothing, "no requests were recorded: trace @sockets"}
 	}

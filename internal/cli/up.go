@@ -185,8 +185,8 @@ func (a *app) requestCommand() *cobra.Command {
 		Short: "Follow requests through the sessions that ran at the same time",
 		Long: `Shows requests (HTTP, gRPC, Redis, Postgres) as trees of hops across processes, failing ones first, then the
 slowest; ~ marks what is guessed. They are seen where @sockets is traced, as strobe up does. It is strobe query --view
-request, which has more filters. --otlp writes all of them as OpenTelemetry's spans instead, a trace each, with the calls
-of functions below them (10,000 a trace at most, the longest): lines of OTLP/JSON in a file, or to a collector.`,
+request, which has more filters. --otlp writes all of them as OpenTelemetry's spans instead, a trace each, with the
+calls of functions below them (10,000 a trace at most, the longest): OTLP/JSON lines in a file, or to a collector.`,
 		Example: `  strobe request api-2026-05-04-10h30
   strobe request api-2026-05-04-10h30 --under 512
   strobe request api-2026-05-04-10h30 --otlp http://127.0.0.1:4318/v1/traces`,

@@ -58,7 +58,8 @@ type laneOf struct {
 }
 
 // Requests writes the requests of several sessions, whose Call.Session are places in stores, as OTLP/JSON lines.
-func Requests(ctx context.Context, stores []*store.Store, joined *exchange.Result, out io.Writer) (*RequestSpans, error) {
+func Requests(ctx context.Context, stores []*store.Store, joined *exchange.Result,
+	out io.Writer) (*RequestSpans, error) {
 	w := &requestWriter{comes: map[laneOf][]int64{}}
 	buf := bufio.NewWriter(out)
 	for _, st := range stores {
@@ -272,7 +273,9 @@ func (w *requestWriter) calls(ctx context.Context, c *exchange.Call, id string, 
 		}
 		return o.lastTS - r.TS
 	}
-	sorting.By(enters, func(a, b store.Row) int { return cmp.Or(cmp.Compare(took(&b), took(&a)), cmp.Compare(a.ID, b.ID)) })
+	sorting.By(enters, func(a, b store.Row) int {
+		return cmp.Or(cmp.Compare(took(&b), took(&a)), cmp.Compare(a.ID, b.ID))
+	})
 	if len(enters) > w.share {
 		omitted += int64(len(enters) - w.share)
 		enters = enters[:w.share]
