@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// roundTrip sends one request over a connection of its own, and returns the answer, whose body ends with ctx. That is
+// RoundTrip sends one request over a connection of its own, and returns the answer, whose body ends with ctx. That is
 // all of HTTP that a store needs; http.Transport with its second version of the protocol makes the binary 250 KB
 // larger.
-func roundTrip(ctx context.Context, r *http.Request) (_ *http.Response, err error) {
+func RoundTrip(ctx context.Context, r *http.Request) (_ *http.Response, err error) {
 	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", hostPort(r.URL.Host, r.URL.Scheme))
 	if err != nil {
 		closeBody(r)

@@ -136,7 +136,7 @@ func send(ctx context.Context, make func() (*http.Request, error)) (*http.Respon
 		if err != nil {
 			return nil, err
 		}
-		resp, err := roundTrip(ctx, r)
+		resp, err := RoundTrip(ctx, r)
 		if err != nil {
 			failed = &network{err}
 			if ctx.Err() != nil {

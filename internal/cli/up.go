@@ -179,17 +179,22 @@ func (n *named) end() {
 
 func (a *app) requestCommand() *cobra.Command {
 	var under, limit int64
-	var against string
+	var against, spans string
 	c := &cobra.Command{
 		Use:   "request ID",
 		Short: "Follow requests through the sessions that ran at the same time",
 		Long: `Shows requests (HTTP, gRPC, Redis, Postgres) as trees of hops across processes, failing ones first, then the
 slowest; ~ marks what is guessed. They are seen where @sockets is traced, as strobe up does. It is strobe query --view
-request, which has more filters.`,
+request, which has more filters. --otlp writes all of them as OpenTelemetry's spans instead, a trace each, with the
+calls of functions below them (10,000 a trace at most, the longest): OTLP/JSON lines in a file, or to a collector.`,
 		Example: `  strobe request api-2026-05-04-10h30
-  strobe request api-2026-05-04-10h30 --under 512`,
+  strobe request api-2026-05-04-10h30 --under 512
+  strobe request api-2026-05-04-10h30 --otlp http://127.0.0.1:4318/v1/traces`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if spans != "" {
+				return a.requestSpans(cmd.Context(), args[0], against, spans)
+			}
 			req := map[string]any{"sessionId": args[0], "view": "request"}
 			if cmd.Flags().Changed("under") {
 				req["under"] = under
@@ -210,5 +215,8 @@ request, which has more filters.`,
 	c.Flags().Int64Var(&under, "under", 0, "the request that this event of the session was part of")
 	c.Flags().Int64Var(&limit, "limit", 0, "how many are shown")
 	c.Flags().StringVar(&against, "against", "", "through these sessions, by commas")
+	c.Flags().StringVar(&spans, "otlp", "", "file, -, or http://HOST:4318/v1/traces")
+	c.MarkFlagsMutuallyExclusive("otlp", "under")
+	c.MarkFlagsMutuallyExclusive("otlp", "limit")
 	return c
 }

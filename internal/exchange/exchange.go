@@ -73,6 +73,9 @@ type Exchange struct {
 // none is no offset. Those before the first byte that was seen are negative.
 const none = -1 << 63
 
+// At is where the request begins in its connection's bytes; 0 where it has none.
+func (x *Exchange) At() int64 { return x.at }
+
 // ClientSpan is when the client sent the request and had the answer; ok: it was recorded, and did.
 func (x *Exchange) ClientSpan() (from, to int64, ok bool) {
 	if x.Sent == nil {

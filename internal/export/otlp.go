@@ -100,6 +100,7 @@ type otlpWriter struct {
 	lanes []record.Stack[otlpCall] // by thread; the last one: of what belongs to none
 	known map[event.ID]bool        // calls that began before what is kept, and ended in it
 	batch []otlpSpan
+	ids   func(event.ID) string // of spans of calls; nil: their events', below the root
 }
 
 // otlpCall is a call that is open.
@@ -144,8 +145,17 @@ func writeOTLP(ctx context.Context, s *session, w *bufio.Writer) error {
 	return o.flush()
 }
 
-// begin makes the resource, which every line repeats, and the root span.
+// begin makes the resource and the root span.
 func (o *otlpWriter) begin() error {
+	if err := o.resource(); err != nil {
+		return err
+	}
+	return o.put(otlpSpan{SpanID: o.root, Name: o.process(), Start: o.time(0), End: o.time(o.lastTS),
+		Attrs: []otlpAttribute{{"strobe.session", otlpText(o.meta.SessionID)}}})
+}
+
+// resource makes what every line repeats.
+func (o *otlpWriter) resource() error {
 	resource := []otlpAttribute{{"service.name", otlpText(o.process())},
 		{"process.command", otlpText(o.meta.Command)}, {"strobe.session", otlpText(o.meta.SessionID)}}
 	if o.meta.PID != 0 {
@@ -162,8 +172,7 @@ func (o *otlpWriter) begin() error {
 		return err
 	}
 	o.head = `{"resourceSpans":[{"resource":` + string(head) + `,"scopeSpans":[{"scope":` + string(scope) + `,"spans":`
-	return o.put(otlpSpan{SpanID: o.root, Name: o.process(), Start: o.time(0), End: o.time(o.lastTS),
-		Attrs: []otlpAttribute{{"strobe.session", otlpText(o.meta.SessionID)}}})
+	return nil
 }
 
 func (o *otlpWriter) lane(id event.ThreadID) *record.Stack[otlpCall] {
@@ -172,11 +181,18 @@ func (o *otlpWriter) lane(id event.ThreadID) *record.Stack[otlpCall] {
 
 func (o *otlpWriter) time(ts int64) string { return strconv.FormatInt(o.meta.StartedAt+ts, 10) }
 
-func (o *otlpWriter) spanID(id event.ID) string { return fmt.Sprintf("%016x", uint64(id)) }
+func (o *otlpWriter) spanID(id event.ID) string {
+	if o.ids != nil {
+		return o.ids(id)
+	}
+	return fmt.Sprintf("%016x", uint64(id))
+}
 
 // parentID is the span of the call that encloses another event. One that the session's limit dropped is none.
 func (o *otlpWriter) parentID(id event.ID) string {
 	switch {
+	case o.ids != nil:
+		return o.ids(id)
 	case id == 0:
 		return o.root
 	case id < o.first && !o.known[id]:
@@ -190,13 +206,7 @@ func (o *otlpWriter) row(r *store.Row) error {
 	o.report.Written++
 	switch r.Kind {
 	case event.FunctionEnter:
-		call := otlpCall{enter: *r}
-		call.enter.Payload = nil
-		for _, m := range o.calls.Function(r.Func).Arguments(r) {
-			call.args = append(call.args, otlpAttribute{"strobe.argument." + valid(m.Name), otlpOf(m.Value)})
-		}
-		call.args = o.facts(call.args, "strobe.enter.", r)
-		o.lane(r.Thread).Begin(r.ID, call)
+		o.lane(r.Thread).Begin(r.ID, *o.begun(r))
 		return nil
 	case event.FunctionExit:
 		return o.exit(r)
@@ -214,6 +224,17 @@ func (o *otlpWriter) row(r *store.Row) error {
 	}
 	span.Attrs = attrs
 	return o.put(span)
+}
+
+// begun is a call that begins.
+func (o *otlpWriter) begun(r *store.Row) *otlpCall {
+	call := &otlpCall{enter: *r}
+	call.enter.Payload = nil
+	for _, m := range o.calls.Function(r.Func).Arguments(r) {
+		call.args = append(call.args, otlpAttribute{"strobe.argument." + valid(m.Name), otlpOf(m.Value)})
+	}
+	call.args = o.facts(call.args, "strobe.enter.", r)
+	return call
 }
 
 func (o *otlpWriter) exit(r *store.Row) error {
@@ -280,7 +301,9 @@ func (o *otlpWriter) thread(id event.ThreadID) []otlpAttribute {
 }
 
 func (o *otlpWriter) put(s otlpSpan) error {
-	s.TraceID, s.Kind = o.trace, otlpInternal
+	if s.TraceID = o.trace; s.Kind == 0 {
+		s.Kind = otlpInternal
+	}
 	if o.batch = append(o.batch, s); len(o.batch) < otlpBatch {
 		return nil
 	}

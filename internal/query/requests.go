@@ -96,29 +96,42 @@ func oneClock(sets []*SocketCalls) (same []*SocketCalls, notes []string) {
 	return same, notes
 }
 
+// Together puts what sessions did to sockets together, those that have the first one's clock. Call.Session are places
+// in same; notes say which were left out.
+func Together(sets []*SocketCalls) (same []*SocketCalls, all *exchange.Result, notes []string) {
+	same, notes = oneClock(sets)
+	return same, joined(same), notes
+}
+
+func joined(sets []*SocketCalls) *exchange.Result {
+	var all []*exchange.Call
+	for i, s := range sets {
+		for _, c := range s.Calls {
+			c.Session = i
+		}
+		all = append(all, s.Calls...)
+	}
+	return exchange.Join(all)
+}
+
 // dated is the end of a session's id.
 var dated = regexp.MustCompile(`-\d{4}-\d\d-\d\d-\d\dh\d\d(-\d+)?$`)
 
 // join puts all calls together, and gives sessions short names.
 func (w *requestWriter) join() {
-	var all []*exchange.Call
 	names := map[string]int{}
-	for i, s := range w.sets {
+	for _, s := range w.sets {
 		label := cmp.Or(s.Name, dated.ReplaceAllString(s.SessionID, ""), s.Service)
 		w.labels = append(w.labels, label)
 		names[label]++
 		w.pids = append(w.pids, map[int32]bool{})
-		for _, c := range s.Calls {
-			c.Session = i
-		}
-		all = append(all, s.Calls...)
 	}
 	for i, s := range w.sets {
 		if names[w.labels[i]] > 1 {
 			w.labels[i] = s.SessionID
 		}
 	}
-	w.joined = exchange.Join(all)
+	w.joined = joined(w.sets)
 	for _, x := range w.joined.All {
 		for _, c := range []*exchange.Call{x.Sent, x.Received} {
 			if c != nil {

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/bucket"
+	"github.com/strobe-debug/strobe/internal/export"
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/query"
+	"github.com/strobe-debug/strobe/internal/service"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+// requestSpans writes the requests of a session and of those beside it as OpenTelemetry's spans: into a file, to
+// standard output (-), or to a collector's address.
+func (a *app) requestSpans(ctx context.Context, session, against, to string) error {
+	others, given := strings.Split(against, ","), against != ""
+	if !given {
+		var list service.ListResult
+		c, err := connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if err := c.callInto(ctx, "debug_session", map[string]any{"action": "list"}, &list); err != nil {
+			return err
+		}
+		others = nil
+		for i := range list.Sessions {
+			others = append(others, list.Sessions[i].SessionID)
+		}
+	}
+	open := map[string]*store.Store{}
+	var sets []*query.SocketCalls
+	for i, id := range append([]string{session}, others...) {
+		if id = strings.TrimSpace(id); i > 0 && id == session {
+			continue
+		}
+		st, set, err := a.socketsOf(ctx, id)
+		if err != nil {
+			if i > 0 && !given { // it may be gone by now
+				continue
+			}
+			return err
+		}
+		defer st.Close()
+		if i == 0 || given || set.BootID == sets[0].BootID && overlap(sets[0], set) {
+			open[set.SessionID], sets = st, append(sets, set)
+		}
+	}
+	same, joined, notes := query.Together(sets)
+	var stores []*store.Store
+	for _, s := range same {
+		stores = append(stores, open[s.SessionID])
+		if s.Older > 0 {
+			notes = append(notes, fmt.Sprintf("Of %s %d older calls on sockets were not read.", s.SessionID, s.Older))
+		}
+	}
+	out, end, err := a.spansTo(ctx, to)
+	if err != nil {
+		return err
+	}
+	done, err := export.Requests(ctx, stores, joined, out)
+	if last := end(); err == nil {
+		err = last
+	}
+	if err != nil {
+		return err
+	}
+	a.warn(notes)
+	if a.json && to != "-" {
+		return json.NewEncoder(a.out).Encode(done)
+	}
+	fmt.Fprintf(a.err, "%s: %d spans of %d requests, %d hops; %d calls left out\n", to, done.Spans, done.Requests,
+		done.Hops, done.Omitted)
+	if done.Requests == 0 {
+		return &exitStatus{exitNothing, "no requests were recorded: trace @sockets"}
+	}
+	return nil
+}
+
+// overlap reports whether anything went over sockets in both at one time.
+func overlap(a, b *query.SocketCalls) bool {
+	if len(a.Calls) == 0 || len(b.Calls) == 0 {
+		return false
+	}
+	return a.Calls[0].End <= b.Calls[len(b.Calls)-1].End && b.Calls[0].End <= a.Calls[len(a.Calls)-1].End
+}
+
+func (a *app) socketsOf(ctx context.Context, id string) (*store.Store, *query.SocketCalls, error) {
+	path, err := sessionFile(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := store.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := query.ReadSockets(ctx, st, 0)
+	if err != nil {
+		st.Close()
+		return nil, nil, err
+	}
+	return st, set, nil
+}
+
+// spansTo opens what spans are written to; end closes it and says what went wrong.
+func (a *app) spansTo(ctx context.Context, to string) (out io.Writer, end func() error, err error) {
+	switch {
+	case to == "-":
+		return a.out, func() error { return nil }, nil
+	case strings.HasPrefix(to, "http://"), strings.HasPrefix(to, "https://"):
+		from, pipe := io.Pipe()
+		sent := make(chan error, 1)
+		go func() {
+			err := postLines(ctx, to, from)
+			from.CloseWithError(err)
+			sent <- err
+		}()
+		return pipe, func() error { pipe.Close(); return <-sent }, nil
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("write spans: %w", err)
+	}
+	return f, f.Close, nil
+}
+
+// postLines sends each line to a collector, as OTLP over HTTP.
+func postLines(ctx context.Context, to string, lines io.Reader) error {
+	r := bufio.NewReader(lines)
+	for {
+		line, err := r.ReadBytes('\n')
+		if len(line) == 0 && err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(line))
+		if err != nil {
+			return fmt.Errorf("send spans: %w", err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		res, err := bucket.RoundTrip(ctx, req)
+		if err != nil {
+			return fmt.Errorf("send spans: %w", err)
+		}
+		said, _ := io.ReadAll(io.LimitReader(res.Body, 500)) //nolint:errcheck // the status counts
+		res.Body.Close()
+		var partial struct {
+			PartialSuccess struct{ RejectedSpans json.Number }
+		}
+		if json.Unmarshal(said, &partial); res.StatusCode != http.StatusOK || //nolint:errcheck // an answer may be empty
+			!strings.Contains("0", string(partial.PartialSuccess.RejectedSpans)) {
+			return fault.New(fault.ValidationError, "Name the address for OTLP's traces, such as http://HOST:4318/v1/traces.",
+				"%s answered %s: %s", to, res.Status, said)
+		}
+	}
+}
