@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"internal/mcp":    {"internal/service", "internal/query", "internal/pager"},
 	"internal/dap":    {"internal/service", "internal/collector"}, // the shapes of answers
 	"internal/page":   {},                                         // knows the daemon by its answers alone
-	"internal/export": {"internal/store", "internal/record", "internal/crash", "internal/parquet"},
+	"internal/export": {"internal/store", "internal/record", "internal/crash", "internal/parquet", "internal/switches"},
 	"internal/service": {"internal/session", "internal/query", "internal/collector", "internal/settings",
 		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash",
 		"internal/hunt", "internal/iochan", "internal/scenario", // what channels there are
