@@ -78,7 +78,7 @@ func TestSwitches(t *testing.T) {
 		var out struct{ Text string }
 		s.Call(t, "debug_query", args{"sessionId": l.SessionID, "view": "threads"}, &out)
 		rows = switchRow.FindAllStringSubmatch(out.Text, -1)
-		return len(rows) == 2 && strings.Contains(out.Text, "sleep 10m0s in rest (handing.c:")
+		return len(rows) == 2 && strings.Contains(out.Text, "sleep in rest (handing.c:")
 	})
 	counted := map[string]int{}
 	for line := range strings.Lines(s.Output(t, l.SessionID, "stdout")) {

@@ -79,8 +79,10 @@ func (l *look) why(tid int) string {
 	waits.Analyze([]*waits.Thread{s.thread}, procs)
 	row := &waits.Summarize([]*waits.Thread{s.thread}, procs, nil).Threads[0]
 	text := "waits"
-	if row.WaitingFor != nil {
-		text = row.WaitingFor.What()
+	if w := row.WaitingFor; w != nil {
+		if text = w.What(); w.Kind == "sleep" { // of any length: they are summed
+			text = w.Kind
+		}
 	}
 	if len(row.Backtrace) > 0 && !strings.HasPrefix(row.Backtrace[0], "? ") {
 		text += " in " + row.Backtrace[0]
