@@ -46,10 +46,11 @@ var mayImport = map[string][]string{
 		"internal/store", "internal/collector", "internal/collector/native", "internal/collector/js",
 		"internal/collector/jvm",
 		"internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis", "internal/group"},
-	"internal/mcp":    {"internal/service", "internal/query", "internal/pager"},
-	"internal/dap":    {"internal/service", "internal/collector"}, // the shapes of answers
-	"internal/page":   {},                                         // knows the daemon by its answers alone
-	"internal/export": {"internal/store", "internal/record", "internal/crash", "internal/parquet", "internal/exchange"},
+	"internal/mcp":  {"internal/service", "internal/query", "internal/pager"},
+	"internal/dap":  {"internal/service", "internal/collector"}, // the shapes of answers
+	"internal/page": {},                                         // knows the daemon by its answers alone
+	"internal/export": {"internal/store", "internal/record", "internal/crash", "internal/parquet", "internal/exchange",
+		"internal/switches"},
 	"internal/service": {"internal/session", "internal/query", "internal/collector", "internal/settings",
 		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash",
 		"internal/hunt", "internal/iochan", "internal/scenario", // what channels there are

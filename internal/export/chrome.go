@@ -52,6 +52,7 @@ type chromeWriter struct {
 	started bool
 	err     error
 	buf     []byte
+	lanes   threadLanes
 }
 
 func (c *chromeWriter) text(s string) {
@@ -155,6 +156,9 @@ func (c *chromeWriter) names() {
 }
 
 func (c *chromeWriter) event(r *store.Row) {
+	if c.lane(r) {
+		return
+	}
 	rec := entry{TS: r.TS}
 	if t, ok := c.track(r.Thread); ok {
 		rec.PID, rec.TID = t.PID, t.id

@@ -98,6 +98,7 @@ const (
 	processTracks = 1 << 40 // and the process's id
 	threadTracks  = 2 << 40 // and the thread's event.ThreadID
 	sessionTrack  = 3 << 40 // of what belongs to no thread
+	cpuTracks     = 4 << 40 // and the thread's event.ThreadID
 )
 
 // maxInterned bounds the names of annotations that are remembered. Those of parameters are as many as parameters; keys
@@ -113,6 +114,7 @@ type perfettoWriter struct {
 	names, categories map[string]uint64
 	annotations       map[string]uint64
 	sources           map[event.FuncID]bool
+	lanes             threadLanes
 }
 
 func writePerfetto(ctx context.Context, s *session, w *bufio.Writer) error {
@@ -212,6 +214,9 @@ func (p *perfettoWriter) trackOf(uuid, parent uint64, name string, more func(*me
 // row writes an event of the session.
 func (p *perfettoWriter) row(r *store.Row) error {
 	p.report.Written++
+	if done, err := p.lane(r); done {
+		return err
+	}
 	switch {
 	case r.Kind == event.FunctionEnter:
 		return p.event(r, sliceBegin, p.enterArgs)

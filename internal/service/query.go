@@ -41,6 +41,8 @@ var queryOp = Op{
 		"address: every call that got, returned or held it, who made and freed it, its fields as they changed, and " +
 		"who used it after its end; `allocators` names functions of the program's own that make and free. `missing` " +
 		"says why a function did not run: the nearest callers that did, or that it is inlined, or not linked. " +
+		"`threads` sums when each thread ran, was kept from a CPU and waited, and for what, where the pattern @switches " +
+		"is traced. " +
 		"`coverage` says which of the user's functions never ran, where the pattern @coverage is traced. `request` " +
 		"follows requests (HTTP, gRPC, Redis, Postgres) through all sessions that ran at the time, or those that `against` " +
 		"names by commas, where the pattern @sockets is traced: failing ones first, then the slowest, or the one that the " +

@@ -175,7 +175,8 @@ var sessionOp = Op{
 		"first (settings storage.retainDays, storage.maxBytes); " +
 		"list says which in deleted. " +
 		"Status with threads looks at every thread of a running program without its notice: what it waits for (a lock with " +
-		"its name and owner, a thread to join, a file, a child), and where in the program's own code. " +
+		"its name and owner, a thread to join, a file, a child), or on which word of memory it spins, and where in the " +
+		"program's own code. " +
 		"Threads that do the same share a row with count. Circles of waits in which nothing moved for 50 ms are in " +
 		"deadlocks; probable is set where an owner had to be inferred. " +
 		"Status with locks tells locks that threads take in a circle, which will deadlock when they meet, and who waited " +

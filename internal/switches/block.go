@@ -83,6 +83,8 @@ func (p *packer) add(d int64, s State, begun bool) {
 	p.b = binary.AppendUvarint(p.b, v)
 }
 
+func (p *packer) text() string { return base64.RawStdEncoding.EncodeToString(p.b) }
+
 // MaxPacked bounds a block's intervals.
 const MaxPacked = 1024
 

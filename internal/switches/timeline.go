@@ -2,7 +2,6 @@ package switches
 
 import (
 	"cmp"
-	"encoding/base64"
 	"slices"
 	"time"
 
@@ -160,10 +159,10 @@ func (th *thread) unlook() {
 const maxTries = 5
 
 // Waiting calls look for each thread that waits since longer than that, and was not looked at in this wait, at most so
-// many. What it returns is told as why it waits, with the time at which that was found; "" tells nothing. It reports
-// whether threads wait that were not looked at yet.
+// many. What it returns is told as why it waits, with the time at which that was found; "" tells nothing, and at time 0
+// it could not look now. It reports whether threads wait that were not looked at yet.
 func (t *Timeline) Waiting(now int64, longer time.Duration, most int,
-	look func(pid, tid int32) (why string, at int64)) (more bool) {
+	look func(pid, tid int32, since time.Duration) (why string, at int64)) (more bool) {
 	now -= t.start
 	for _, th := range t.threads {
 		if th.ended || th.looked || th.state != Blocked {
@@ -174,7 +173,11 @@ func (t *Timeline) Waiting(now int64, longer time.Duration, most int,
 			continue
 		}
 		most--
-		why, at := look(th.pid, th.tid)
+		why, at := look(th.pid, th.tid, time.Duration(now-th.begun))
+		if at == 0 {
+			more = true
+			continue
+		}
 		th.tries++
 		th.looked, th.lookedAt = why != "" || th.tries == maxTries, at-t.start
 		more = more || !th.looked
@@ -235,7 +238,7 @@ func (t *Timeline) Blocks(now int64, age time.Duration, all bool) (out []Told) {
 			if !th.ended {
 				b.Then = th.state.String()
 			}
-			b.Packed = base64.RawStdEncoding.EncodeToString(th.packed.b)
+			b.Packed = th.packed.text()
 			out = append(out, Told{PID: th.pid, TID: th.tid, At: th.since, Block: b})
 			th.block, th.packed.b, th.n = nil, th.packed.b[:0], 0
 		}

@@ -64,8 +64,8 @@ type Guard struct {
 // Wait is what a thread waits for.
 type Wait struct {
 	// mutex, rwlock-read, rwlock-write, condvar, join, semaphore, barrier, once, latch, channel, park, future, atomic,
-	// futex, pipe, socket, terminal, file, file-lock, poll, sleep, child, signal, syscall; spin: it runs, and reads an object
-	// that does not change
+	// futex, pipe, socket, terminal, file, file-lock, poll, sleep, child, signal, syscall; spin: it runs, and reads an
+	// object that does not change
 	Kind   string `json:"kind"`
 	Object string `json:"object,omitempty"` // its address, "0x…"
 	Name   string `json:"name,omitempty"`   // of the variable

@@ -403,27 +403,6 @@ func (s *spinning) loop() collector.Loop {
 	return l
 }
 
-// polled names what the loop reads that decides how it goes on.
-func (s *spinning) polled() string {
-	if s.sys == nil || s.rest != nil {
-		return ""
-	}
-	for _, a := range spin.Polled(s.sys, &s.th, &s.res) {
-		if !s.writable(a) {
-			continue
-		}
-		u := unwind.New(&stackMemory{mem: s.p.mem, lo: s.lo, copy: s.stack}, s.view.Modules,
-			unwind.Options{Stub: s.view.Stub, MaxFrames: nameFrames})
-		one := &seen{p: s.p, thread: &waits.Thread{PID: s.p.pid, TID: s.tid}}
-		one.take(u.Walk(regsOf(&s.regs)), u)
-		if name := (&look{p: s.p, view: s.view}).nameOf(one, a); name != "" {
-			return name
-		}
-		return hex(a)
-	}
-	return ""
-}
-
 // stackOf is where the thread was met; it returns where the functions there begin, innermost first.
 func (s *spinning) stackOf(l *collector.Loop) (calls []uint64) {
 	u := unwind.New(&stackMemory{mem: s.p.mem, lo: s.lo, copy: s.stack}, s.view.Modules,

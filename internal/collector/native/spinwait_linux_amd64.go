@@ -11,6 +11,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/spin"
+	"github.com/strobe-debug/strobe/internal/unwind"
 	"github.com/strobe-debug/strobe/internal/waits"
 )
 
@@ -236,4 +237,25 @@ func (p *process) holder(lock uint64) int {
 		}
 	}
 	return 0
+}
+
+// polled names what the loop reads that decides how it goes on.
+func (s *spinning) polled() string {
+	if s.sys == nil || s.rest != nil {
+		return ""
+	}
+	for _, a := range spin.Polled(s.sys, &s.th, &s.res) {
+		if !s.writable(a) {
+			continue
+		}
+		u := unwind.New(&stackMemory{mem: s.p.mem, lo: s.lo, copy: s.stack}, s.view.Modules,
+			unwind.Options{Stub: s.view.Stub, MaxFrames: nameFrames})
+		one := &seen{p: s.p, thread: &waits.Thread{PID: s.p.pid, TID: s.tid}}
+		one.take(u.Walk(regsOf(&s.regs)), u)
+		if name := (&look{p: s.p, view: s.view}).nameOf(one, a); name != "" {
+			return name
+		}
+		return hex(a)
+	}
+	return ""
 }

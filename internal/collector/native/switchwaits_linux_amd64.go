@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/snapshot"
 	"github.com/strobe-debug/strobe/internal/switches"
 	"github.com/strobe-debug/strobe/internal/unwind"
 	"github.com/strobe-debug/strobe/internal/waits"
@@ -22,19 +23,32 @@ func (r *switchRecorder) lookAtWaits() bool {
 		clear(r.looks)
 		r.looked = time.Now()
 	}
-	return r.timeline.Waiting(r.now(), switchLong, switchLooks, func(pid, tid int32) (string, int64) {
-		return r.why(int(pid), int(tid)), r.now()
+	return r.timeline.Waiting(r.now(), switchLong, switchLooks, func(pid, tid int32, since time.Duration) (string, int64) {
+		l := r.lookFor(int(pid), since > switchBare)
+		if l == nil {
+			return "", 0
+		}
+		return l.why(int(tid)), r.now()
 	})
 }
 
-// lookFor has what stacks of a process are walked with; nil: it cannot be had now.
-func (r *switchRecorder) lookFor(pid int) *look {
+// switchBare is after how long a thread that waits is looked at without its stack, where that cannot be had.
+const switchBare = 100 * time.Millisecond
+
+// lookFor has what stacks of a process are walked with; nil: it cannot be had now. bare: then without.
+func (r *switchRecorder) lookFor(pid int, bare bool) *look {
 	if l, ok := r.looks[pid]; ok {
 		return l
 	}
 	p := r.t.processOf(pid)
-	if p == nil || p.dead.Load() || p.detached.Load() || !r.t.probeMu.TryLock() {
-		return nil // hooks are being changed, by somebody who may wait for us
+	switch {
+	case p == nil || p.dead.Load() || p.detached.Load():
+		return nil
+	case r.t.probeMu.TryLock():
+	case bare:
+		return &look{p: p, view: &snapshot.Process{PID: pid, Mem: p.mem, Project: r.t.cmd.ProjectRoot}}
+	default: // hooks are being changed, by somebody who may wait for us
+		return nil
 	}
 	defer r.t.probeMu.Unlock()
 	view, err := p.view()
@@ -46,11 +60,7 @@ func (r *switchRecorder) lookFor(pid int) *look {
 }
 
 // why says what a thread waits for, and where in the program.
-func (r *switchRecorder) why(pid, tid int) string {
-	l := r.lookFor(pid)
-	if l == nil {
-		return ""
-	}
+func (l *look) why(tid int) string {
 	s := l.p.glanceAt(tid)
 	if s == nil || s.thread.State == waits.Running {
 		return ""
@@ -65,12 +75,14 @@ func (r *switchRecorder) why(pid, tid int) string {
 	if s.thread.State != waits.Waiting {
 		return ""
 	}
-	procs := map[int]*waits.Process{pid: l.asked()}
+	procs := map[int]*waits.Process{l.p.pid: l.asked()}
 	waits.Analyze([]*waits.Thread{s.thread}, procs)
 	row := &waits.Summarize([]*waits.Thread{s.thread}, procs, nil).Threads[0]
 	text := "waits"
-	if row.WaitingFor != nil {
-		text = row.WaitingFor.What()
+	if w := row.WaitingFor; w != nil {
+		if text = w.What(); w.Kind == "sleep" { // of any length: they are summed
+			text = w.Kind
+		}
 	}
 	if len(row.Backtrace) > 0 && !strings.HasPrefix(row.Backtrace[0], "? ") {
 		text += " in " + row.Backtrace[0]
