@@ -120,6 +120,9 @@ func (t *target) switchStatus() (threads int, warning string) {
 		warning = fmt.Sprintf("@switches: buffers of %d KB only, for the limits of locked memory "+
 			"(kernel.perf_event_mlock_kb, ulimit -l): more may be lost", n>>10)
 	}
+	if r.failed != nil {
+		warning = fmt.Sprintf("@switches: a part of the kernel's records could not be read: %v", r.failed)
+	}
 	if r.unseen > 0 {
 		warning = strings.TrimPrefix(fmt.Sprintf("%s; %d threads are not followed: %v", warning, r.unseen, errPerfFiles),
 			"; ")
