@@ -152,7 +152,7 @@ func postLines(ctx context.Context, to string, lines io.Reader) error {
 		req.Header.Set("Content-Type", "application/json")
 		res, err := bucket.RoundTrip(ctx, req)
 		if err != nil {
-			return fmt.Errorf("send spans: %w", err)
+			return fault.New(fault.ValidationError, "Start a collector there, or name a file.", "send spans: %w", err)
 		}
 		said, _ := io.ReadAll(io.LimitReader(res.Body, 500)) //nolint:errcheck // the status counts
 		res.Body.Close()
