@@ -62,7 +62,9 @@ var mayImport = map[string][]string{
 	"internal/ui/x11":     {},
 	"internal/ui/atspi":   {"internal/ui", "internal/ui/dbus"},
 	"internal/ui/display": {"internal/ui/dbus", "internal/ui/x11"},
-	"internal/ui/desktop": {"internal/ui", "internal/ui/dbus", "internal/ui/x11", "internal/ui/atspi"},
+	"internal/ui/wayland": {"internal/ui/x11"},
+	"internal/ui/desktop": {"internal/ui", "internal/ui/dbus", "internal/ui/x11", "internal/ui/atspi",
+		"internal/ui/wayland"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
 		"internal/expr", // claims over recorded values
 		"internal/exchange"},
