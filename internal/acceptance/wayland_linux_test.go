@@ -1,9 +1,6 @@
 package acceptance
 
 import (
-	"bytes"
-	"encoding/base64"
-	"image/png"
 	"regexp"
 	"slices"
 	"strconv"
@@ -59,26 +56,15 @@ func TestInterfaceOnWayland(t *testing.T) {
 		t.Logf("%v: %+v", more, a)
 		return a
 	}
-	seen := look(t, s, in(args{"mode": "screenshot"}))
-	if p := seen.Picture; p == nil || p.Width < 400 || p.Height < 300 {
-		t.Fatalf("picture: %+v", p)
-	}
-	b, err := base64.StdEncoding.DecodeString(seen.Picture.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := pictureOf(t, s, l.SessionID, "")
 	colours := map[any]bool{}
 	for y := range m.Bounds().Dy() {
 		for x := range m.Bounds().Dx() {
 			colours[m.At(x, y)] = true
 		}
 	}
-	if len(colours) < 50 {
-		t.Errorf("the picture has %d colours", len(colours))
+	if size := m.Bounds(); len(colours) < 50 || size.Dx() < 400 || size.Dy() < 300 {
+		t.Errorf("the picture of %v has %d colours", size, len(colours))
 	}
 	// By the pointer: the program has no action for it.
 	tabs := regexp.MustCompile(`tab#[0-9a-f]+`)

@@ -248,6 +248,9 @@ func (l *wl) Restore() error { return nil }
 
 // Activate implements ui.Input.
 func (l *wl) Activate(ctx context.Context, n *ui.Node) error {
+	if l.sway == nil && n.Window().Is(ui.Active) {
+		return nil
+	}
 	if l.sway == nil {
 		return refused(l.c.Activate(n.Window().Name))
 	}
