@@ -95,7 +95,7 @@ func TestInterfaceOnWayland(t *testing.T) {
 		t.Errorf("keys: %+v", a)
 	}
 	// A place, and what is there is told by what changes.
-	box := regexp.MustCompile(`chk#[0-9a-f]+ \[checkbutton\]`).FindString(first.Tree)
+	box := regexp.MustCompile(`chk#[0-9a-f]+ \[checkbutton\] \S+ checked\n`).FindString(first.Tree)
 	box, _, _ = strings.Cut(box, " ")
 	at = placeOf(t, first.Tree, box)
 	if a = do(args{"action": "click", "at": args{"x": at[0] + at[2]/2, "y": at[1] + at[3]/2}}); !a.Done ||

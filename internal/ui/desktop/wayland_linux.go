@@ -23,7 +23,9 @@ type wl struct {
 	c    *wayland.Conn
 	sway *wayland.Sway // nil: places stay relative to windows, and nothing can be pointed at
 
-	input sync.Mutex // held while a text is typed
+	input   sync.Mutex          // held while a text is typed
+	mu      sync.Mutex          // leaf
+	corners map[string]ui.Point // of windows, when they were looked at last
 }
 
 func openWayland(ctx context.Context, w Where) (ui.Desktop, error) {
@@ -81,20 +83,7 @@ func (l *wl) Look(ctx context.Context, look ui.Look) (*ui.Tree, error) {
 	if err != nil {
 		return nil, fault.New(fault.UINotAvailable, "The desktop may have ended; launch the program again.", "%w", err)
 	}
-	for _, n := range t.Windows {
-		w, ok := windowOf(n, wins)
-		if !ok {
-			continue
-		}
-		if n.Name == "" && !popup(n) {
-			n.Name = w.Title
-		}
-		dx, dy := offset(w)
-		n.Walk(func(c *ui.Node) bool {
-			shift(c, dx, dy)
-			return true
-		})
-	}
+	l.place(t.Windows, wins)
 	for _, w := range wins {
 		if slices.ContainsFunc(t.Windows, func(n *ui.Node) bool { return n.PID == w.PID }) {
 			continue
@@ -110,16 +99,55 @@ func (l *wl) Look(ctx context.Context, look ui.Look) (*ui.Tree, error) {
 	return t, nil
 }
 
-func shift(n *ui.Node, dx, dy int) {
+// place puts windows where they are on the screen, popups by the window that they belong to.
+func (l *wl) place(all []*ui.Node, wins []wayland.Window) {
+	corners, of := map[string]ui.Point{}, map[int64]ui.Point{}
+	for _, popups := range []bool{false, true} {
+		for _, n := range all {
+			w, ok := windowOf(n, wins)
+			if popup(n) != popups || !ok {
+				continue
+			}
+			at, ok := of[w.ID]
+			if !ok || !popups {
+				at = corner(n, w)
+				of[w.ID] = at
+			}
+			if n.Name == "" && !popups {
+				n.Name = w.Title
+			}
+			corners[n.Key] = at
+			n.Walk(func(c *ui.Node) bool {
+				shift(c, at)
+				return true
+			})
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.corners = corners
+}
+
+func shift(n *ui.Node, by ui.Point) {
 	if !n.Rect.Empty() {
-		n.Rect.X, n.Rect.Y = n.Rect.X+dx, n.Rect.Y+dy
+		n.Rect.X, n.Rect.Y = n.Rect.X+by.X, n.Rect.Y+by.Y
 	}
 }
 
-// offset is where on the screen the corner is that a window's places are told from: of what the program paints, shadow
-// and all.
-func offset(w wayland.Window) (dx, dy int) {
-	return w.Content.X - w.Shadow[0], w.Content.Y - w.Shadow[1]
+// corner is where on the screen the corner is that a window's places are told from. Programs that paint a shadow around
+// the window tell them from that: sway does not say how wide it is, but what is in the window begins behind it.
+func corner(n *ui.Node, w wayland.Window) ui.Point {
+	wide, high := max(0, n.Rect.W-w.Content.W), max(0, n.Rect.H-w.Content.H)
+	if popup(n) || wide == 0 && high == 0 {
+		return ui.Point{X: w.Content.X, Y: w.Content.Y}
+	}
+	top := high
+	for _, c := range n.Children {
+		if !c.Rect.Empty() {
+			top = min(top, max(0, c.Rect.Y-n.Rect.Y))
+		}
+	}
+	return ui.Point{X: w.Content.X - wide/2, Y: w.Content.Y - top}
 }
 
 func popup(n *ui.Node) bool {
@@ -153,7 +181,7 @@ func windowOf(n *ui.Node, wins []wayland.Window) (wayland.Window, bool) {
 
 func swayKey(w wayland.Window) string { return fmt.Sprintf("w%d", w.ID) }
 
-// window asks where an element's window is now.
+// window asks for an element's window as it is now.
 func (l *wl) window(ctx context.Context, n *ui.Node) (wayland.Window, error) {
 	wins, err := l.sway.Windows(ctx, []int{n.PID})
 	if err != nil {
@@ -165,30 +193,28 @@ func (l *wl) window(ctx context.Context, n *ui.Node) (wayland.Window, error) {
 			return w, nil
 		}
 	}
-	if w, ok := windowOf(top, wins); ok && strings.Contains(top.Key, "/") {
+	if w, ok := windowOf(top, wins); ok && !unknown(top) {
 		return w, nil
 	}
 	return wayland.Window{}, fmt.Errorf("window %s has gone", top.ID)
 }
 
+// unknown reports whether a window is one that accessibility does not know.
+func unknown(n *ui.Node) bool { return !strings.Contains(n.Key, "/") }
+
 // Again implements ui.Observer.
 func (l *wl) Again(ctx context.Context, n *ui.Node) (*ui.Node, error) {
-	if l.sway == nil {
-		return l.Bus.Again(ctx, n)
-	}
-	w, err := l.window(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	if n.Key == swayKey(w) {
+	if unknown(n) {
+		w, err := l.window(ctx, n)
 		again := *n
 		again.Rect, again.Name = ui.Rect(w.Content), w.Title
-		return &again, nil
+		return &again, err
 	}
 	again, err := l.Bus.Again(ctx, n)
 	if err == nil {
-		dx, dy := offset(w)
-		shift(again, dx, dy)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		shift(again, l.corners[n.Window().Key])
 	}
 	return again, err
 }

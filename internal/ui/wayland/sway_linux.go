@@ -24,7 +24,6 @@ type Window struct {
 	Focused bool
 	Shown   bool
 	Content Rect // what the program paints of it, without sway's frame
-	Shadow  [2]int
 }
 
 // Sway finds the socket of the compositor where it is sway; nil: it is another one.
@@ -87,7 +86,6 @@ type swayNode struct {
 	Visible  bool
 	Rect     swayRect
 	Window   swayRect `json:"window_rect"`
-	Geometry swayRect // of the window in what the program paints: around it is shadow
 	Nodes    []swayNode
 	Floating []swayNode `json:"floating_nodes"`
 }
@@ -102,7 +100,7 @@ func (s *Sway) Windows(ctx context.Context, pids []int) (out []Window, err error
 	walk = func(n *swayNode) {
 		if n.PID != 0 && slices.Contains(pids, n.PID) {
 			w := Window{ID: n.ID, PID: n.PID, Title: n.Name, X11: n.Shell == "xwayland", Focused: n.Focused, Shown: n.Visible,
-				Content: n.Window.rect(), Shadow: [2]int{n.Geometry.X, n.Geometry.Y}}
+				Content: n.Window.rect()}
 			w.Content.X, w.Content.Y = w.Content.X+n.Rect.X, w.Content.Y+n.Rect.Y
 			out = append(out, w)
 		}
