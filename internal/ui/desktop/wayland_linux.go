@@ -99,29 +99,25 @@ func (l *wl) Look(ctx context.Context, look ui.Look) (*ui.Tree, error) {
 	return t, nil
 }
 
-// place puts windows where they are on the screen, popups by the window that they belong to.
+// place puts windows where they are on the screen. Where popups are no program knows: a click would hit something else,
+// so they have no place.
 func (l *wl) place(all []*ui.Node, wins []wayland.Window) {
-	corners, of := map[string]ui.Point{}, map[int64]ui.Point{}
-	for _, popups := range []bool{false, true} {
-		for _, n := range all {
-			w, ok := windowOf(n, wins)
-			if popup(n) != popups || !ok {
-				continue
-			}
-			at, ok := of[w.ID]
-			if !ok || !popups {
-				at = corner(n, w)
-				of[w.ID] = at
-			}
-			if n.Name == "" && !popups {
-				n.Name = w.Title
-			}
-			corners[n.Key] = at
-			n.Walk(func(c *ui.Node) bool {
-				shift(c, at)
-				return true
-			})
+	corners := map[string]ui.Point{}
+	for _, n := range all {
+		w, ok := windowOf(n, wins)
+		if ok && n.Name == "" && !popup(n) {
+			n.Name = w.Title
 		}
+		at := corner(n, w)
+		corners[n.Key] = at
+		n.Walk(func(c *ui.Node) bool {
+			if !ok || popup(c) {
+				c.Walk(func(d *ui.Node) bool { d.Rect = ui.Rect{}; return true })
+				return false
+			}
+			shift(c, at)
+			return true
+		})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,9 +134,6 @@ func shift(n *ui.Node, by ui.Point) {
 // the window tell them from that: sway does not say how wide it is, but what is in the window begins behind it.
 func corner(n *ui.Node, w wayland.Window) ui.Point {
 	wide, high := max(0, n.Rect.W-w.Content.W), max(0, n.Rect.H-w.Content.H)
-	if popup(n) || wide == 0 && high == 0 {
-		return ui.Point{X: w.Content.X, Y: w.Content.Y}
-	}
 	top := high
 	for _, c := range n.Children {
 		if !c.Rect.Empty() {
@@ -154,8 +147,7 @@ func popup(n *ui.Node) bool {
 	return n.Role == "window" || n.Role == "popup menu" || n.Role == "tool tip"
 }
 
-// windowOf is sway's window of a window: of the same process, by its title or its size; of a popup, which sway does not
-// list, that which has the keyboard.
+// windowOf is sway's window of a window: of the same process, by its title or its size, or that which has the keyboard.
 func windowOf(n *ui.Node, wins []wayland.Window) (wayland.Window, bool) {
 	best, score := wayland.Window{}, -1
 	for _, w := range wins {
@@ -211,6 +203,11 @@ func (l *wl) Again(ctx context.Context, n *ui.Node) (*ui.Node, error) {
 		return &again, err
 	}
 	again, err := l.Bus.Again(ctx, n)
+	for up := n; up != nil && err == nil && l.sway != nil; up = up.Parent {
+		if popup(up) {
+			again.Rect = ui.Rect{}
+		}
+	}
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
