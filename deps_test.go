@@ -161,7 +161,7 @@ var programFolders = map[string]string{
 // platformPackages may have files for one GOOS or GOARCH; all else builds everywhere.
 var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan",
 	"internal/daemon", "internal/testrun", "internal/spool", "internal/stuck", "internal/hunt", "internal/ui/display",
-	"internal/ui/desktop"}
+	"internal/ui/desktop", "internal/ui/wayland"}
 
 // platformFiles stand elsewhere and still differ by platform, each for a reason.
 var platformFiles = map[string]string{

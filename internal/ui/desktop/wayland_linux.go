@@ -55,7 +55,7 @@ const relaunch = "Launch the program with display virtual, where it uses X11"
 // cannot is what this compositor does not offer.
 func (l *wl) cannot(what string) error {
 	return fault.New(fault.Unsupported, relaunch+"; what accessibility does by itself works here.",
-		"%s: the Wayland compositor has none of sway's socket, by which windows have places", what)
+		"%s: the Wayland compositor does not tell where windows are, as sway does", what)
 }
 
 // refused is the error of a compositor, UNSUPPORTED where it has no such thing.
@@ -273,6 +273,9 @@ func (l *wl) Restore() error { return nil }
 func (l *wl) Activate(ctx context.Context, n *ui.Node) error {
 	if l.sway == nil && n.Window().Is(ui.Active) {
 		return nil
+	}
+	if lacks := l.c.Lacks(); l.sway == nil && len(lacks) > 0 {
+		return refused(&wayland.ErrLacks{Protocol: strings.Join(lacks, ", ")})
 	}
 	if l.sway == nil {
 		return refused(l.c.Activate(n.Window().Name))

@@ -58,7 +58,6 @@ const (
 	ifacePointer    = "zwlr_virtual_pointer_manager_v1"
 	ifaceKeyboard   = "zwp_virtual_keyboard_manager_v1"
 	ifaceWindows    = "zwlr_foreign_toplevel_manager_v1"
-	ifaceList       = "ext_foreign_toplevel_list_v1"
 )
 
 // Dial connects to a compositor by its name (WAYLAND_DISPLAY) in a folder (XDG_RUNTIME_DIR), or by a whole path.
@@ -179,13 +178,6 @@ func (c *Conn) make(of object, op uint16, on func(*message), more ...any) (objec
 
 // newHere stands for the new object's number among arguments.
 const newHere object = 0xffffffff
-
-// forget has nothing called any more for an object.
-func (c *Conn) forget(id object) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.on, id)
-}
 
 // send sends requests.
 func (c *Conn) send(reqs ...[]byte) error {

@@ -4,8 +4,8 @@ import "slices"
 
 // toplevel is a window as zwlr_foreign_toplevel_manager_v1 lists it: neither its place nor its process is told.
 type toplevel struct {
-	id         object
-	title, app string
+	id    object
+	title string
 }
 
 func (c *Conn) onWindows(m *message) {
@@ -18,23 +18,11 @@ func (c *Conn) onWindows(m *message) {
 		switch m.op {
 		case 0:
 			t.title = m.body.string()
-		case 1:
-			t.app = m.body.string()
 		case 6:
 			c.tops = slices.DeleteFunc(c.tops, func(o *toplevel) bool { return o == t })
 			delete(c.on, t.id)
 		}
 	}
-}
-
-// Titles are those of all windows that the compositor lists.
-func (c *Conn) Titles() (out []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range c.tops {
-		out = append(out, t.title)
-	}
-	return out
 }
 
 // Activate gives the window of a title the keyboard, where there is one of that title alone.
