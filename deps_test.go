@@ -63,7 +63,9 @@ var mayImport = map[string][]string{
 	"internal/ui/x11":     {},
 	"internal/ui/atspi":   {"internal/ui", "internal/ui/dbus"},
 	"internal/ui/display": {"internal/ui/dbus", "internal/ui/x11"},
-	"internal/ui/desktop": {"internal/ui", "internal/ui/dbus", "internal/ui/x11", "internal/ui/atspi"},
+	"internal/ui/wayland": {"internal/ui/x11"},
+	"internal/ui/desktop": {"internal/ui", "internal/ui/dbus", "internal/ui/x11", "internal/ui/atspi",
+		"internal/ui/wayland"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
 		"internal/expr", // claims over recorded values
 		"internal/switches",
@@ -162,7 +164,7 @@ var programFolders = map[string]string{
 // platformPackages may have files for one GOOS or GOARCH; all else builds everywhere.
 var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan",
 	"internal/daemon", "internal/testrun", "internal/spool", "internal/stuck", "internal/hunt", "internal/ui/display",
-	"internal/ui/desktop"}
+	"internal/ui/desktop", "internal/ui/wayland"}
 
 // platformFiles stand elsewhere and still differ by platform, each for a reason.
 var platformFiles = map[string]string{

@@ -29,7 +29,7 @@ func TestNoInterface(t *testing.T) {
 		"DISPLAY")
 	s.Stop(t, l.SessionID)
 	s.Call(t, "debug_launch", launch(args{"env": args{"DISPLAY": "", "WAYLAND_DISPLAY": "wayland-7"}}), &l)
-	refused(t, s, "debug_ui", args{"sessionId": l.SessionID}, "UNSUPPORTED", "Wayland")
+	refused(t, s, "debug_ui", args{"sessionId": l.SessionID}, "UI_NOT_AVAILABLE", "wayland-7")
 	s.Stop(t, l.SessionID)
 	s.Call(t, "debug_launch", launch(args{"env": args{"DISPLAY": ":6543"}}), &l)
 	refused(t, s, "debug_ui", args{"sessionId": l.SessionID}, "UI_NOT_AVAILABLE", ":6543")

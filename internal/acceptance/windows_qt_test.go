@@ -3,6 +3,7 @@ package acceptance
 import (
 	"encoding/base64"
 	"encoding/json"
+	"image"
 	"image/png"
 	"os"
 	"os/exec"
@@ -213,30 +214,38 @@ func sameIDs(t *testing.T, s *strobetest.Strobe, id string, launch args, first *
 	s.Stop(t, again)
 }
 
+// pictureOf is what the command line writes of a session's windows, or of one element of them.
+func pictureOf(t *testing.T, s *strobetest.Strobe, id, element string) image.Image {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "p.png")
+	a := []string{"look", id, "--picture", file}
+	if element != "" {
+		a = append(a, "--element", element)
+	}
+	cmd := exec.Command(s.Bin, a...)
+	cmd.Env = append(os.Environ(), "STROBE_HOME="+s.Home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v: %s", a, err, out)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // picture: of the window as large as it is, and of one element.
 func picture(t *testing.T, s *strobetest.Strobe, id string) {
 	t.Helper()
 	l := look(t, s, args{"sessionId": id})
 	for _, in := range []args{{}, {"id": l.id(t, "btn", "Greet")}} {
-		file := filepath.Join(t.TempDir(), "p.png")
-		a := []string{"look", id, "--picture", file}
-		if in["id"] != nil {
-			a = append(a, "--element", in["id"].(string))
-		}
-		cmd := exec.Command(s.Bin, a...)
-		cmd.Env = append(os.Environ(), "STROBE_HOME="+s.Home)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v: %s", a, err, out)
-		}
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		m, err := png.Decode(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		element, _ := in["id"].(string)
+		m := pictureOf(t, s, id, element)
 		colours := map[[3]uint32]bool{}
 		for y := range m.Bounds().Dy() {
 			for x := range m.Bounds().Dx() {
@@ -245,7 +254,7 @@ func picture(t *testing.T, s *strobetest.Strobe, id string) {
 			}
 		}
 		if want := in["id"] == nil; m.Bounds().Dx() < 30 || len(colours) < 3 || want != (m.Bounds().Dy() > 300) {
-			t.Errorf("%v: %v with %d colours", a, m.Bounds(), len(colours))
+			t.Errorf("%v: %v with %d colours", in, m.Bounds(), len(colours))
 		}
 	}
 	var shot looked

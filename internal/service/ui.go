@@ -73,15 +73,16 @@ const (
 var uiOp = Op{
 	Name:    "debug_ui",
 	Summary: "See a program's user interface as text or picture. An id stays while its element does.",
-	Doc: "Reads the windows of all processes of a session by accessibility, on Linux under X11. A line of the tree is " +
-		"one element, two blanks deeper than what it is in: id, name in brackets, place on the screen, states, val " +
+	Doc: "Reads the windows of all processes of a session by accessibility, on Linux under X11 and Wayland. A line " +
+		"of the tree is one element, two blanks deeper than what it is in: id, name in brackets, place on the screen, states, val " +
 		"and text. Boxes without a name, labels that repeat what they are in, and what is hidden are folded away; " +
 		"rows beyond a screenful are counted. A password reads as `<redacted>`. With `since`, the tree is lines of " +
 		"what changed (~), came (+) and went (-) since that answer. `waitFor` looks until an element fits all that is " +
 		"given (or, with gone, none does; value is a part of its text, or its number); timeoutMs is 5000. A picture " +
 		"is of the session's windows, or with `id` of one element, also where another window covers it; `scale` says " +
 		"how much smaller it is. Programs without accessibility (Tk) show their windows only: a picture and the " +
-		"action's `at` work. Vision and Wayland are not there yet.",
+		"action's `at` work. Where a Wayland compositor does not tell places of windows (all but sway), places are " +
+		"relative to the window, and pictures, pointer and mostly keys UNSUPPORTED: launch with display virtual.",
 	ReadOnly: true,
 	Pictures: true,
 	Params:   reflect.TypeFor[UIParams](),
@@ -212,6 +213,9 @@ func (p *UIParams) hint(r *UIResult, seen *ui.Seen) string {
 		hints = append(hints, fmt.Sprintf("Process %d shows windows and nothing in them to accessibility (Tk, SDL and games "+
 			"have none; a program that has just started may be late): mode screenshot, and debug_ui_action at {x,y}.",
 			seen.Bare[0]))
+	}
+	if seen.Relative {
+		hints = append(hints, "Places are relative to the window: this Wayland compositor does not tell where windows are.")
 	}
 	if seen.Silent > 0 {
 		hints = append(hints, fmt.Sprintf("%d elements did not answer in %v: the program hangs or is busy; debug_session "+

@@ -28,6 +28,9 @@ const (
 // takePicture is the picture of an element, or of windows with all that stands out of them.
 func takePicture(ctx context.Context, one *panel, nodes []*ui.Node, single bool) (*UIPicture, error) {
 	m, at, err := one.Picture(ctx, nodes, single)
+	if err != nil && fault.CodeOf(err) == fault.Unsupported {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fault.New(fault.UIQueryFailed, "debug_ui shows what there is.", "take a picture: %w", err)
 	}

@@ -131,7 +131,9 @@ func (p *Panel) Do(ctx context.Context, in Intent) (*Outcome, error) {
 	}
 	try, cancel := context.WithTimeout(ctx, in.Timeout)
 	defer cancel()
-	a.attempt(try, ways, check)
+	if err := a.attempt(try, ways, check); err != nil {
+		return nil, err
+	}
 	return a.out, a.finish(ctx)
 }
 
@@ -213,14 +215,18 @@ func (a *act) keepPicture(ctx context.Context, area Rect) (err error) {
 	}
 	a.area = area
 	a.picture, err = a.p.d.Screen(ctx, area)
+	if errors.Is(err, unsupported) {
+		return err
+	}
 	if err != nil {
 		return fault.New(fault.UIQueryFailed, "debug_ui shows what there is.", "take a picture: %w", err)
 	}
 	return nil
 }
 
-// attempt tries one way after the other until one works. What was learned comes first.
-func (a *act) attempt(ctx context.Context, ways []way, check func(context.Context) bool) {
+// attempt tries one way after the other until one works. What was learned comes first. An error is that of a platform
+// by which none of them can be done.
+func (a *act) attempt(ctx context.Context, ways []way, check func(context.Context) bool) (unable error) {
 	learned := ""
 	if a.n != nil {
 		learned = a.p.skills.of(a.in.Action, a.n)
@@ -237,20 +243,25 @@ func (a *act) attempt(ctx context.Context, ways []way, check func(context.Contex
 	for i, w := range ways {
 		if ctx.Err() != nil {
 			a.out.Tried = append(a.out.Tried, fmt.Sprintf("%s was not tried: time was up", w.name))
-			return
+			return nil
 		}
 		err := w.do(ctx)
 		a.out.Method = w.method
 		if a.in.Blind && err == nil {
 			a.out.Done, a.out.Why = true, "not verified, as asked"
-			return
+			return nil
 		}
 		if err == nil && a.wait(ctx, check) {
 			a.out.Done = true
 			if a.n != nil && i > 0 {
 				a.p.skills.learn(a.in.Action, a.n, w.name) //nolint:errcheck // it is found out again
 			}
-			return
+			return nil
+		}
+		if !errors.Is(err, unsupported) {
+			unable = nil
+		} else if i == 0 {
+			unable = err
 		}
 		tried := w.name
 		if err != nil {
@@ -263,7 +274,11 @@ func (a *act) attempt(ctx context.Context, ways []way, check func(context.Contex
 			a.p.skills.learn(a.in.Action, a.n, "") //nolint:errcheck // it is found out again
 		}
 	}
+	return unable
 }
+
+// unsupported is what a platform says that cannot do what was wanted.
+var unsupported = &fault.Error{Code: fault.Unsupported}
 
 // wait looks until the check holds, for as long as an attempt has.
 func (a *act) wait(ctx context.Context, check func(context.Context) bool) bool {

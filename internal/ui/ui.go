@@ -140,8 +140,9 @@ type Tree struct {
 	Silent  int // that did not answer in time
 	Cut     int // that were not looked at for their number
 	// processes with windows that show nothing to accessibility
-	Bare []int
-	Took time.Duration
+	Bare     []int
+	Relative bool // places are told from windows' corners: where those are, nothing says
+	Took     time.Duration
 }
 
 // Observer reads what is shown. Safe for concurrent use.

@@ -29,11 +29,10 @@ const connectMax = 5 * time.Second
 func open(ctx context.Context, w Where) (ui.Desktop, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectMax)
 	defer cancel()
+	if w.Wayland != "" {
+		return openWayland(ctx, w)
+	}
 	if w.Display == "" {
-		if w.Wayland != "" {
-			return nil, fault.New(fault.Unsupported, "Launch it with display virtual, where it uses X11.",
-				"the program shows its windows by Wayland, which is not read yet")
-		}
 		return nil, fault.New(fault.UINotAvailable, "Launch it with display virtual.",
 			"the program has no display: DISPLAY is not set")
 	}
@@ -42,15 +41,9 @@ func open(ctx context.Context, w Where) (ui.Desktop, error) {
 		return nil, fault.New(fault.UINotAvailable, "Launch the program with display virtual, or see to it that "+
 			"this user may use the display (xauth list).", "%w", err)
 	}
-	address, err := busAddress(ctx, w, x)
+	b, err := connectBus(ctx, w, x)
 	if err != nil {
 		return nil, errors.Join(err, x.Close())
-	}
-	b, err := atspi.Connect(ctx, address)
-	if err != nil {
-		x.Close() //nolint:errcheck // nothing of it is wanted any more
-		return nil, fault.New(fault.UINotAvailable, "Launch the program with display virtual.",
-			"connect to the accessibility bus: %w", err)
 	}
 	if w.Own {
 		if err := x.RedirectAll(); err != nil {
@@ -60,13 +53,29 @@ func open(ctx context.Context, w Where) (ui.Desktop, error) {
 	return &linux{Bus: b, x: x}, nil
 }
 
-// busAddress finds the accessibility bus: the X server's root says where it is, and else the session's bus.
+func connectBus(ctx context.Context, w Where, x *x11.Conn) (*atspi.Bus, error) {
+	address, err := busAddress(ctx, w, x)
+	if err != nil {
+		return nil, err
+	}
+	b, err := atspi.Connect(ctx, address)
+	if err != nil {
+		return nil, fault.New(fault.UINotAvailable, "Launch the program with display virtual.",
+			"connect to the accessibility bus: %w", err)
+	}
+	return b, nil
+}
+
+// busAddress finds the accessibility bus: the X server's root, where there is one, says where it is, and else the
+// session's bus.
 func busAddress(ctx context.Context, w Where, x *x11.Conn) (string, error) {
 	if w.Accessibility != "" {
 		return w.Accessibility, nil
 	}
-	if b, err := x.Property(x.Root, "AT_SPI_BUS"); err == nil && len(b) > 0 {
-		return string(b), nil
+	if x != nil {
+		if b, err := x.Property(x.Root, "AT_SPI_BUS"); err == nil && len(b) > 0 {
+			return string(b), nil
+		}
 	}
 	c, err := dbus.Dial(ctx, w.Bus)
 	if err == nil {

@@ -250,8 +250,8 @@ func (c *Conn) Type(ctx context.Context, text string) error {
 			room = len(c.spare.syms)
 		}
 		for ; n < len(letters); n++ { // as many as the keyboard can hold at once
-			if _, _, ok := m.find(symOf(letters[n])); !ok || c.spare != nil && slices.Contains(c.spare.syms, symOf(letters[n])) {
-				if lacking[symOf(letters[n])] = true; len(lacking) > room {
+			if _, _, ok := m.find(SymOf(letters[n])); !ok || c.spare != nil && slices.Contains(c.spare.syms, SymOf(letters[n])) {
+				if lacking[SymOf(letters[n])] = true; len(lacking) > room {
 					break
 				}
 			}
@@ -271,7 +271,7 @@ func (c *Conn) Type(ctx context.Context, text string) error {
 func (c *Conn) press(ctx context.Context, m *keymap, letters []rune) (*keymap, error) {
 	var syms []uint32
 	for _, r := range letters {
-		syms = append(syms, symOf(r))
+		syms = append(syms, SymOf(r))
 	}
 	changed, err := c.give(m, syms)
 	if err != nil {

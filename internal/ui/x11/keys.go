@@ -22,8 +22,8 @@ var named = map[string]uint32{
 	"f9": 0xffc6, "f10": 0xffc7, "f11": 0xffc8, "f12": 0xffc9, "plus": '+', "minus": '-',
 }
 
-// symOf is the symbol of a letter: Latin 1 by its number, all others by a rule of their own.
-func symOf(r rune) uint32 {
+// SymOf is the symbol of a letter: Latin 1 by its number, all others by a rule of their own.
+func SymOf(r rune) uint32 {
 	switch {
 	case r == '\n' || r == '\r':
 		return named["return"]
@@ -38,7 +38,7 @@ func symOf(r rune) uint32 {
 // SymOfName is the symbol of a key by its name, or of a single letter.
 func SymOfName(name string) (uint32, error) {
 	if r, n := utf8.DecodeRuneInString(name); n == len(name) && n > 0 {
-		return symOf(r), nil
+		return SymOf(r), nil
 	}
 	if sym, ok := named[strings.ToLower(name)]; ok {
 		return sym, nil
