@@ -17,8 +17,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/ui/display"
 )
 
-// compositor starts a Wayland compositor without a screen, which ends with the test, and returns its socket. config is a file's
-// content, whose name stands last. Sway refuses to be root.
+// compositor starts a Wayland compositor without a screen, which ends with the test, and returns its socket. config is
+// a file's content, whose name stands last. Sway refuses to be root.
 func compositor(t testing.TB, config string, command ...string) string {
 	t.Helper()
 	strobetest.NeedCommand(t, command[0])
