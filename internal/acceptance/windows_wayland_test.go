@@ -17,10 +17,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/ui/display"
 )
 
-// swayUser is whom sway runs as where the tests run as root, which it refuses.
-const swayUser = 65534
-
-// compositor starts a Wayland compositor without a screen, which ends with the test, and returns its socket. config is a file's content, whose name stands last.
+// compositor starts a Wayland compositor without a screen, which ends with the test, and returns its socket. config is
+// a file's content, whose name stands last. Sway refuses to be root.
 func compositor(t testing.TB, config string, command ...string) string {
 	t.Helper()
 	strobetest.NeedCommand(t, command[0])
@@ -44,8 +42,8 @@ func compositor(t testing.TB, config string, command ...string) string {
 	cmd.Stderr = said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if os.Getuid() == 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: swayUser, Gid: swayUser}
-		if err := os.Chown(dir, swayUser, swayUser); err != nil {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+		if err := os.Chown(dir, nobody, nobody); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -74,9 +74,9 @@ var uiOp = Op{
 	Name:    "debug_ui",
 	Summary: "See a program's user interface as text or picture. An id stays while its element does.",
 	Doc: "Reads the windows of all processes of a session by accessibility, on Linux under X11 and Wayland. A line " +
-		"of the tree is one element, two blanks deeper than what it is in: id, name in brackets, place on the screen, states, val " +
-		"and text. Boxes without a name, labels that repeat what they are in, and what is hidden are folded away; " +
-		"rows beyond a screenful are counted. A password reads as `<redacted>`. With `since`, the tree is lines of " +
+		"of the tree is one element, two blanks deeper than what it is in: id, name in brackets, place on the screen, " +
+		"states, val and text. Boxes without a name, labels that repeat what they are in, and what is hidden are folded " +
+		"away; rows beyond a screenful are counted. A password reads as `<redacted>`. With `since`, the tree is lines of " +
 		"what changed (~), came (+) and went (-) since that answer. `waitFor` looks until an element fits all that is " +
 		"given (or, with gone, none does; value is a part of its text, or its number); timeoutMs is 5000. A picture " +
 		"is of the session's windows, or with `id` of one element, also where another window covers it; `scale` says " +
