@@ -93,7 +93,7 @@ func TestGoPoints(t *testing.T) {
 	d := &debugged{t, s, l.SessionID}
 	d.points(args{"add": []args{{"variable": "main.sum", "pause": false}, {"function": "main.grow", "return": 7},
 		{"function": "main.note", "condition": "id == 3 && sum >= 0 && main.sum == sum", "message": "{id} {sum - main.sum}"},
-		{"file": "main.go", "line": 97}}})
+		{"file": "main.go", "line": 98}}})
 	if st := d.next(args{}); st.Status != "paused" {
 		t.Fatalf("%+v", st)
 	}

@@ -154,21 +154,10 @@ func (t *target) takesStep(th *thread, fs uint64) {
 
 // dropLoose ends the steps of a process's goroutines that are on their way. Tracer thread only.
 func (t *target) dropLoose(p *process) {
-	for _, s := range slices.Clone(t.loose) {
-		if s.p == p {
-			t.givesStep(s.th, s)
-			t.endStep(s.th)
-		}
-	}
-}
-
-// givesStep gives a loose step back to a thread, for its end.
-func (t *target) givesStep(th *thread, s *stepper) {
-	t.loose = slices.DeleteFunc(t.loose, func(o *stepper) bool { return o == s })
-	if th.step == nil {
-		th.step = s
-	} else { // which steps for another goroutine by now
-		t.steps--
+	was := len(t.loose)
+	t.loose = slices.DeleteFunc(t.loose, func(s *stepper) bool { return s.p == p })
+	for range was - len(t.loose) {
+		t.stepEnded()
 	}
 }
 

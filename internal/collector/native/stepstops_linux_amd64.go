@@ -189,6 +189,11 @@ func (t *target) endStep(th *thread) {
 	}
 	th.step = nil
 	th.arm(th.p.memory())
+	t.stepEnded()
+}
+
+// stepEnded takes out what stands only while a step runs, if that was the last. Tracer thread only.
+func (t *target) stepEnded() {
 	if t.steps--; t.steps > 0 {
 		return
 	}
