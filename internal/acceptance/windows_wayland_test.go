@@ -140,7 +140,7 @@ func TestInterfaceOnWayland(t *testing.T) {
 		t.Fatalf("no slider in\n%s", first.Tree)
 	}
 	slider, _, _ := strings.Cut(sliders[0], " ")
-	at := placeOf(t, first.Tree, slider)
+	at := placeOf(t, look(t, s, in(args{"maxTokens": 20_000})).Tree, slider)
 	a := do(args{"action": "drag", "id": slider, "to": args{"x": at[0] + at[2]*9/10, "y": at[1] + at[3]/2}})
 	if !a.Done || a.Method != "pointer" || strings.Contains(a.After, "val=50") {
 		t.Errorf("a drag: %+v", a)
@@ -158,9 +158,10 @@ func TestInterfaceOnWayland(t *testing.T) {
 		t.Errorf("keys: %+v", a)
 	}
 	// A place, and what is there is told by what changes.
-	box := regexp.MustCompile(`chk#[0-9a-f]+ \[checkbutton\] \S+ checked\n`).FindString(first.Tree)
+	now := look(t, s, in(args{"maxTokens": 20_000})) // the first may have been of a window that was still growing
+	box := regexp.MustCompile(`chk#[0-9a-f]+ \[checkbutton\] \S+ checked\n`).FindString(now.Tree)
 	box, _, _ = strings.Cut(box, " ")
-	at = placeOf(t, first.Tree, box)
+	at = placeOf(t, now.Tree, box)
 	if a = do(args{"action": "click", "at": args{"x": at[0] + at[2]/2, "y": at[1] + at[3]/2}}); !a.Done ||
 		!slices.ContainsFunc(a.Changed, func(s string) bool { return strings.Contains(s, box) }) {
 		t.Errorf("a click at the place of %s: %+v", box, a)

@@ -48,6 +48,7 @@ type front struct {
 	runs     map[string]*remote // test runs that go on
 	spare    *remote            // started ahead
 	starting chan struct{}      // closed when the next spare is there, or cannot be; nil: none is being started
+	planned  bool               // the next spare is started after spareDelay
 	room     error              // what workers were told last
 	files    []string           // whose symbols launches needed lately
 	closed   bool
@@ -64,7 +65,7 @@ func newFront(home string, log *slog.Logger) *front {
 func (f *front) begin(svc *service.Service) {
 	f.svc = svc
 	f.wg.Go(f.tend)
-	f.startSpare()
+	f.planSpare()
 }
 
 // Busy reports whether something runs in any process.
@@ -237,10 +238,22 @@ func (f *front) take(ctx context.Context) (*remote, error) {
 	}
 }
 
+// planSpare starts the worker that the next launch takes, soon. A launch before that starts its own.
+func (f *front) planSpare() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.planned || f.spare != nil || f.starting != nil {
+		return
+	}
+	f.planned = true
+	time.AfterFunc(spareDelay, f.startSpare)
+}
+
 // startSpare starts the worker that the next launch takes.
 func (f *front) startSpare() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.planned = false
 	if f.closed || f.spare != nil || f.starting != nil {
 		return
 	}
@@ -251,6 +264,9 @@ func (f *front) startSpare() {
 		if err != nil && f.ctx.Err() == nil {
 			f.log.Error("start a worker ahead", "error", err)
 		}
+		if w != nil {
+			w.ask(askWarm, nil, nil) //nolint:errcheck // it has ended
+		}
 		f.mu.Lock()
 		if f.starting = nil; f.workers[w] { // else it has ended already
 			f.spare = w
@@ -259,7 +275,7 @@ func (f *front) startSpare() {
 		files := f.files
 		f.mu.Unlock()
 		close(done)
-		if w != nil {
+		if w != nil && len(files) > 0 {
 			w.ask(askWarm, files, nil) //nolint:errcheck // it has ended
 		}
 	})
@@ -282,7 +298,7 @@ func (f *front) next(w *remote) {
 			f.files = files[:min(len(files), maxFiles)]
 			f.mu.Unlock()
 		}
-		f.startSpare()
+		f.planSpare()
 	})
 }
 

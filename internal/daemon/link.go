@@ -29,7 +29,7 @@ const (
 	askRoom  = "room"  // a wireFault: whether there is space to record
 	askTold  = "told"  // tell what has changed before the answer
 	askKnown = "known" // the files whose symbols are there
-	askWarm  = "warm"  // files: read their symbols
+	askWarm  = "warm"  // files: read their symbols; none: rehearse a launch
 	// socketsArgs: what a session did to sockets, a query.SocketCalls
 	askSockets = "sockets"
 	// close what has ended; where all has, the answer is true and the worker ends when the daemon hangs up

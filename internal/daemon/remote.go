@@ -52,6 +52,10 @@ func (w *remote) ask(method string, args, reply any) error {
 	return w.peer.ask(ctx, method, args, reply)
 }
 
+// spareDelay is how long the daemon waits before it makes the next launch ready: what that takes, about as much as a
+// short session does itself, would slow down what was launched just now, and is in vain where the daemon ends at once.
+const spareDelay = 400 * time.Millisecond
+
 // greetMax bounds a worker's start.
 const greetMax = 20 * time.Second
 

@@ -59,7 +59,7 @@ func (f *front) route(ctx context.Context, c *mcp.Call) (result any, done bool, 
 		f.mu.Lock()
 		f.sessions[id] = w
 		f.mu.Unlock()
-		defer f.startSpare()
+		defer f.planSpare()
 	}
 	if w == nil {
 		return nil, false, nil
@@ -207,7 +207,7 @@ func (f *front) test(ctx context.Context, c *mcp.Call, p *service.TestParams) (r
 	if err != nil {
 		return nil, true, err
 	}
-	defer f.startSpare()
+	defer f.planSpare()
 	result, err = f.pass(ctx, w, c)
 	w.ask(askTold, nil, nil) //nolint:errcheck // it has ended
 	if err != nil {

@@ -54,7 +54,6 @@ func RunWorker(home string) error {
 	w.mu.Lock()
 	w.svc = svc
 	w.mu.Unlock()
-	svc.Sessions().Warm(nil)
 	tools, err := mcp.Tools(w.svc, nil)
 	if err != nil {
 		return err
@@ -173,7 +172,7 @@ func (w *worker) asked(method string, body json.RawMessage) (any, error) {
 		return sessions.Known(), nil
 	case askWarm:
 		files, err := into[[]string](body)
-		if len(files) > 0 {
+		if err == nil {
 			sessions.Warm(files)
 		}
 		return nil, err

@@ -3,6 +3,7 @@ package symbol
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // abbrevAttr is one attribute of an abbreviation.
@@ -28,17 +29,43 @@ type skipStep struct {
 	form uint16
 }
 
-// abbrevTable maps codes, which producers count from one, to abbreviations.
+// abbrevTable maps codes, which producers count from one, to abbreviations. It is read when it is first needed: most
+// units of a library are never looked into, but at their roots. Safe for concurrent use.
 type abbrevTable struct {
+	data []byte
+	k    abbrevKey
+
+	once  sync.Once
+	whole atomic.Bool // dense and more are there
 	dense []*abbrev
 	more  map[uint64]*abbrev
 }
 
 func (t *abbrevTable) get(code uint64) *abbrev {
+	if !t.whole.Load() {
+		t.once.Do(t.read)
+	}
 	if code < uint64(len(t.dense)) {
 		return t.dense[code]
 	}
 	return t.more[code]
+}
+
+// root returns the abbreviation of a unit's first DIE, mostly the table's first: the others are not read for it.
+func (t *abbrevTable) root(code uint64) *abbrev {
+	if t.whole.Load() {
+		return t.get(code)
+	}
+	for r := newReader(t.data, t.k.off); ; {
+		c, a := readAbbrev(&r)
+		if a == nil {
+			return nil
+		}
+		if c == code {
+			a.compile(t.k)
+			return a
+		}
+	}
 }
 
 type abbrevKey struct {
@@ -60,10 +87,10 @@ func (c *abbrevCache) get(data []byte, k abbrevKey) (*abbrevTable, error) {
 	if t := c.tables[k]; t != nil {
 		return t, nil
 	}
-	t, err := parseAbbrevs(data, k)
-	if err != nil {
-		return nil, err
+	if k.off >= uint64(len(data)) {
+		return nil, fmt.Errorf("abbreviation table at %#x lies outside its section", k.off)
 	}
+	t := &abbrevTable{data: data, k: k}
 	if c.tables == nil {
 		c.tables = map[abbrevKey]*abbrevTable{}
 	}
@@ -74,39 +101,39 @@ func (c *abbrevCache) get(data []byte, k abbrevKey) (*abbrevTable, error) {
 // maxDenseCode bounds the slice that is indexed by code; beyond it codes go to a map.
 const maxDenseCode = 1 << 14
 
-func parseAbbrevs(data []byte, k abbrevKey) (*abbrevTable, error) {
-	if k.off >= uint64(len(data)) {
-		return nil, fmt.Errorf("abbreviation table at %#x lies outside its section", k.off)
-	}
-	r := newReader(data, k.off)
-	t := &abbrevTable{}
-	for {
-		code := r.uleb()
-		if code == 0 || r.bad {
+// read reads all. What could be read of a damaged table is used; DIEs with other codes are reported.
+func (t *abbrevTable) read() {
+	for r := newReader(t.data, t.k.off); ; {
+		code, a := readAbbrev(&r)
+		if a == nil {
 			break
 		}
-		a := &abbrev{tag: uint16(r.uleb()), children: r.u8() != 0}
-		for {
-			name, form := r.uleb(), r.uleb()
-			if r.bad || name == 0 && form == 0 {
-				break
-			}
-			at := abbrevAttr{name: uint16(name), form: uint16(form)}
-			if form == formImplicitConst {
-				at.implicit = r.sleb()
-			}
-			if name == atSibling {
-				a.sibling = true
-			}
-			a.attrs = append(a.attrs, at)
-		}
-		a.compile(k)
+		a.compile(t.k)
 		t.put(code, a)
 	}
-	if r.bad {
-		return t, nil // what could be read is used; DIEs with other codes are reported
+	t.whole.Store(true)
+}
+
+// readAbbrev reads the next abbreviation; nil: there is none.
+func readAbbrev(r *reader) (code uint64, a *abbrev) {
+	if code = r.uleb(); code == 0 || r.bad {
+		return 0, nil
 	}
-	return t, nil
+	a = &abbrev{tag: uint16(r.uleb()), children: r.u8() != 0}
+	for {
+		name, form := r.uleb(), r.uleb()
+		if r.bad || name == 0 && form == 0 {
+			return code, a
+		}
+		at := abbrevAttr{name: uint16(name), form: uint16(form)}
+		if form == formImplicitConst {
+			at.implicit = r.sleb()
+		}
+		if name == atSibling {
+			a.sibling = true
+		}
+		a.attrs = append(a.attrs, at)
+	}
 }
 
 func (t *abbrevTable) put(code uint64, a *abbrev) {

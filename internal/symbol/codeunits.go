@@ -56,7 +56,7 @@ func (d *dwarfData) unitAt(pc uint64) *unit {
 // rootRanges returns the code that the root DIE claims.
 func (u *unit) rootRanges() []addrRange {
 	r := reader{b: u.sec.data[:u.end], off: int(u.dieOff)}
-	ab := u.abbrevs.get(r.uleb())
+	ab := u.abbrevs.root(r.uleb())
 	if ab == nil {
 		return nil
 	}

@@ -84,8 +84,15 @@ func (d *dwarfData) addFile(im *image, dwo bool) *dwarfFile {
 	parallel([]func(){
 		load(&f.info, ".debug_info"), load(&f.str, ".debug_str"), load(&f.types, ".debug_types"),
 		load(&f.abbrev, ".debug_abbrev"), load(&f.strOff, ".debug_str_offsets"), load(&f.line, ".debug_line"),
-		load(&f.loc, ".debug_loc"), load(&f.loclists, ".debug_loclists"), load(&f.rnglists, ".debug_rnglists"),
+		load(&f.rnglists, ".debug_rnglists"),
 	})
+	lazy := func(name string) func() []byte {
+		return sync.OnceValue(func() (b []byte) {
+			load(&b, name)()
+			return b
+		})
+	}
+	f.loc, f.loclists = lazy(".debug_loc"), lazy(".debug_loclists") // large, and for who asks where values are
 	if len(f.info) == 0 && len(f.types) == 0 {
 		return nil
 	}

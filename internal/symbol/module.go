@@ -390,6 +390,8 @@ func (m *Module) Problems() []string {
 	out := slices.Concat(m.finder.list, m.ix.problems)
 	_ = m.guarded(func() error {
 		if !m.FromCache && m.dw != nil {
+			m.dw.mu.Lock()
+			defer m.dw.mu.Unlock()
 			out = append(out, m.dw.problems...)
 		}
 		return nil

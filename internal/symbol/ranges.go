@@ -118,19 +118,19 @@ func (u *unit) locEntry(v value, pc uint64, entry bool) (expr []byte, at addrRan
 	off := v.u
 	if u.version >= 5 {
 		if v.class == clsIndex {
-			r := newReader(f.loclists, u.locBase+off*uint64(u.offSize))
+			r := newReader(f.loclists(), u.locBase+off*uint64(u.offSize))
 			off = u.locBase + r.word(int(u.offSize))
 			if r.bad {
 				return nil, at, false
 			}
 		}
-		return u.loclist(newReader(f.loclists, off), pc, entry)
+		return u.loclist(newReader(f.loclists(), off), pc, entry)
 	}
 	if f.dwo {
-		return u.loclistGNU(newReader(f.loc, off), pc)
+		return u.loclistGNU(newReader(f.loc(), off), pc)
 	}
 	base := u.low
-	for r := newReader(f.loc, off); !r.bad; {
+	for r := newReader(f.loc(), off); !r.bad; {
 		lo, hi := r.u64(), r.u64()
 		if lo == 0 && hi == 0 {
 			break

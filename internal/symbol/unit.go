@@ -22,7 +22,8 @@ type dwarfFile struct {
 	infos   int        // number of this file's .debug_info in dwarfData.secs
 
 	info, types, abbrev, str, strOff, lineStr, line []byte
-	addr, ranges, rnglists, loc, loclists           []byte
+	addr, ranges, rnglists                          []byte
+	loc, loclists                                   func() []byte
 
 	abbrevs abbrevCache
 	lines   lineCache
@@ -190,7 +191,7 @@ func (s *infoSec) parseHeader(u *unit, r *reader) error {
 // loadRoot reads the root DIE: first the bases, then what is read through them.
 func (u *unit) loadRoot() error {
 	r := reader{b: u.sec.data[:u.end], off: int(u.dieOff)}
-	ab := u.abbrevs.get(r.uleb())
+	ab := u.abbrevs.root(r.uleb())
 	if ab == nil {
 		return nil
 	}
