@@ -110,8 +110,8 @@ func TestInterfaceOnWayland(t *testing.T) {
 	}
 	var first looked
 	strobetest.Eventually(t, time.Minute, "the window shows all of its elements", func() bool {
-		first = look(t, s, in(args{"maxTokens": 20_000}))
-		return first.Stats.AxNodes > 140
+		err := s.Try("debug_ui", in(args{"maxTokens": 20_000}), &first) // an error until it has one
+		return err == nil && first.Stats.AxNodes > 140
 	})
 	do := func(more args) (a acted) {
 		t.Helper()

@@ -334,9 +334,11 @@ func TestAudioConforms(t *testing.T) {
 	s.start("sox", "-q", "-n", "-t", "pulseaudio", "default", "synth", "60", "sine", "500", "gain", "-9")
 	s.start("parec", "--file-format=wav", "mic.wav")
 	s.await("sound", func(e said) bool { return e.What == "level" })
-	strobetest.RunChannel(t, strobetest.ChannelCase{Name: "audio:" + server, Target: s, Heard: 4, Messages: []string{
+	messages := []string{
 		`{"do":"tone","hz":700,"ms":200}`, `{"do":"sweep","from":100,"to":1000,"ms":50}`, `{"do":"noise","db":-20.5,"ms":50}`,
-		`{"do":"silence","ms":20}`, `{"do":"wav","file":"ref.wav"}`, `{"do":"measure"}`, `{"do":"compare","file":"ref.wav"}`}})
+		`{"do":"silence","ms":20}`, `{"do":"wav","file":"ref.wav"}`, `{"do":"measure"}`, `{"do":"compare","file":"ref.wav"}`}
+	strobetest.RunChannel(t, strobetest.ChannelCase{Name: "audio:" + server, Target: s, Heard: 4, Messages: messages,
+		Early: 500 * time.Millisecond})
 	for _, bad := range []string{`{"do":"tone","hz":99999}`, `{"do":"wav","file":"none.wav"}`, `{"do":"tone","hz":1,"db":3}`,
 		`{"do":"measure","source":999999}`} {
 		if _, err := s.hub.Send(t.Context(), "audio:private", json.RawMessage(bad)); err == nil {

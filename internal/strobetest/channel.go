@@ -19,6 +19,8 @@ type ChannelCase struct {
 	Target   iochan.Target // lives until the end of the test
 	Messages []string      // each works, in this order, and may be sent again
 	Heard    int           // events that these bring beside their own, at least
+	// Early is how long before it is added what it hears may have begun, as a sound that is on its way.
+	Early time.Duration
 }
 
 // heardEvent is one event of a hub.
@@ -103,7 +105,7 @@ func RunChannel(t *testing.T, c ChannelCase) {
 	}
 	l.mu.Lock()
 	for i, e := range l.all {
-		if e.at < began || e.at > iochan.Monotonic() {
+		if e.at < began-c.Early.Nanoseconds() || e.at > iochan.Monotonic() {
 			t.Errorf("event %d (%s) is at %d, not between the begin and now", i, e.what, e.at)
 		}
 		if e.stream.Channel != c.Name || e.stream.Direction != event.In && e.stream.Direction != event.Out {
