@@ -165,7 +165,11 @@ func TestWorkerMemoryBound(t *testing.T) {
 	path := strobetest.BuildSource(t, "c", "gcc-O2", "burst", burstSource)
 	calm := strobetest.BuildSource(t, "c", "gcc-O1", "pairs", pairsSource)
 	dir := t.TempDir()
-	s := strobetest.Connect(t, strobetest.Home(t), "STROBE_DEBUG_WORKER_MEMORY=120000000")
+	home := strobetest.Home(t)
+	first := strobetest.Connect(t, home) // what is read for the first time takes memory, too
+	first.Stop(t, first.Launch(t, calm, dir, []string{"1"}, args{"trace": []string{"unit"}}).SessionID)
+	first.StopDaemon(t)
+	s := strobetest.Connect(t, home, "STROBE_DEBUG_WORKER_MEMORY=80000000")
 	s.WorkersDie = true
 	t.Cleanup(func() { s.StopDaemon(t) })
 	const calls = 20_000
