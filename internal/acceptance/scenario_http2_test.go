@@ -114,7 +114,7 @@ func checkCalls(t *testing.T, text, output string) {
 		got[from+" "+m[2]+" "+m[4]]++
 	}
 	if len(wanted) != 4 || fmt.Sprint(got) != fmt.Sprint(wanted) {
-		t.Errorf("%v, want %v: %.3000s", got, wanted, text)
+		t.Errorf("%v, want %v; other lines: %.3000s", got, wanted, hopEnd.ReplaceAllString(text, ""))
 	}
 }
 

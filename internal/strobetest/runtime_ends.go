@@ -242,9 +242,7 @@ func sessionBehaviours(t *testing.T, r *suite) {
 		}
 	})
 	r.behaviour(t, p, "the status counts the functions that are traced", func(t *testing.T) {
-		if st := p.status(t); st.HookedFunctions != 1 {
-			t.Errorf("%d, want 1", st.HookedFunctions)
-		}
+		Eventually(t, endWithin, "a count of 1", func() bool { return p.status(t).HookedFunctions == 1 })
 	})
 	r.behaviour(t, p, "a session that is deleted leaves no files", func(t *testing.T) {
 		dir := agentFolder(p.launched.PID)
