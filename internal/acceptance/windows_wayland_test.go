@@ -70,7 +70,7 @@ func compositor(t testing.TB, config string, command ...string) string {
 // sway is the compositor sway, with one output of 1600 by 1000 points.
 func sway(t testing.TB) string {
 	t.Helper()
-	return compositor(t, "output HEADLESS-1 resolution 1600x1000 position 0 0\n", "sway", "--unsupported-gpu", "-c")
+	return compositor(t, "xwayland disable\noutput HEADLESS-1 resolution 1600x1000 position 0 0\n", "sway", "--unsupported-gpu", "-c")
 }
 
 // onWayland is the environment of a program that shows its windows by a compositor, with a bus of its own.
