@@ -93,7 +93,7 @@ type placeTally struct {
 	ops     atomic.Int64
 	harmed  []string
 	slow    []string
-	daemon  int            // the process
+	daemon  atomic.Int64   // the process
 	starved int            // calls that took longer only because others had the CPUs
 	late    []string       // what the threads did of programs that did not end
 	failed  map[string]int // errors that were answers, by code
@@ -129,10 +129,12 @@ func (p *placed) try(tool string, in args, out any) error {
 		defer time.AfterFunc(slowCall+time.Duration(wait)*time.Millisecond,
 			func() { dumpObserver(observerOf(p.pid), p.s.Home, dump) }).Stop()
 	}
-	if p.daemon == 0 {
-		p.daemon = daemonOf(p.s.Home)
+	daemon := int(p.daemon.Load())
+	if daemon == 0 {
+		daemon = daemonOf(p.s.Home)
+		p.daemon.Store(int64(daemon))
 	}
-	seen := watchWait(p.daemon, p.pid)
+	seen := watchWait(daemon, p.pid)
 	err := p.s.Try(tool, in, out)
 	p.ops.Add(1)
 	took, why := time.Since(began), seen.told()

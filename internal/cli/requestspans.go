@@ -3,12 +3,15 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/bucket"
@@ -64,15 +67,12 @@ func (a *app) requestSpans(ctx context.Context, session, against, to string) err
 			notes = append(notes, fmt.Sprintf("Of %s %d older calls on sockets were not read.", s.SessionID, s.Older))
 		}
 	}
-	out, end, err := a.spansTo(ctx, to)
+	out, end, err := a.spansTo(ctx, to, stores)
 	if err != nil {
 		return err
 	}
 	done, err := export.Requests(ctx, stores, joined, out)
-	if last := end(); err == nil {
-		err = last
-	}
-	if err != nil {
+	if err = end(err); err != nil {
 		return err
 	}
 	a.warn(notes)
@@ -112,11 +112,13 @@ func (a *app) socketsOf(ctx context.Context, id string) (*store.Store, *query.So
 	return st, set, nil
 }
 
-// spansTo opens what spans are written to; end closes it and says what went wrong.
-func (a *app) spansTo(ctx context.Context, to string) (out io.Writer, end func() error, err error) {
+// spansTo opens what spans are written to; end closes it and says what went wrong. A file takes the place of what was
+// there when it is complete.
+func (a *app) spansTo(ctx context.Context, to string, stores []*store.Store) (out io.Writer,
+	end func(failed error) error, err error) {
 	switch {
 	case to == "-":
-		return a.out, func() error { return nil }, nil
+		return a.out, func(failed error) error { return failed }, nil
 	case strings.HasPrefix(to, "http://"), strings.HasPrefix(to, "https://"):
 		from, pipe := io.Pipe()
 		sent := make(chan error, 1)
@@ -125,14 +127,41 @@ func (a *app) spansTo(ctx context.Context, to string) (out io.Writer, end func()
 			from.CloseWithError(err)
 			sent <- err
 		}()
-		return pipe, func() error { pipe.Close(); return <-sent }, nil
+		return pipe, func(failed error) error {
+			pipe.Close()
+			return cmp.Or(failed, <-sent)
+		}, nil
 	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	var f *os.File
+	info, err := os.Stat(to)
+	switch {
+	case err == nil && slices.ContainsFunc(stores, func(st *store.Store) bool { return st.IsFile(info) }):
+		return nil, nil, fault.New(fault.ValidationError, "Give another file.", "%s is a session itself", to)
+	case err == nil && !info.Mode().IsRegular():
+		f, err = os.OpenFile(to, os.O_WRONLY, 0)
+	default:
+		f, err = os.CreateTemp(filepath.Dir(to), ".strobe-spans-")
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("write spans: %w", err)
 	}
-	return f, f.Close, nil
+	return f, func(failed error) error {
+		failed = cmp.Or(failed, f.Close())
+		if f.Name() == to {
+			return failed
+		}
+		if failed == nil {
+			failed = os.Rename(f.Name(), to)
+		}
+		if failed != nil {
+			os.Remove(f.Name()) //nolint:errcheck // it is not wanted
+		}
+		return failed
+	}, nil
 }
+
+// maxSaid bounds a collector's answer, which may say that it has not taken all.
+const maxSaid = 1 << 20
 
 // postLines sends each line to a collector, as OTLP over HTTP.
 func postLines(ctx context.Context, to string, lines io.Reader) error {
@@ -154,7 +183,7 @@ func postLines(ctx context.Context, to string, lines io.Reader) error {
 		if err != nil {
 			return fault.New(fault.ValidationError, "Start a collector there, or name a file.", "send spans: %w", err)
 		}
-		said, _ := io.ReadAll(io.LimitReader(res.Body, 500)) //nolint:errcheck // the status counts
+		said, _ := io.ReadAll(io.LimitReader(res.Body, maxSaid)) //nolint:errcheck // the status counts
 		res.Body.Close()
 		var partial struct {
 			PartialSuccess struct{ RejectedSpans json.Number }
@@ -162,7 +191,7 @@ func postLines(ctx context.Context, to string, lines io.Reader) error {
 		if json.Unmarshal(said, &partial); res.StatusCode != http.StatusOK || //nolint:errcheck // an answer may be empty
 			!strings.Contains("0", string(partial.PartialSuccess.RejectedSpans)) {
 			return fault.New(fault.ValidationError, "Name the address for OTLP's traces, such as http://HOST:4318/v1/traces.",
-				"%s answered %s: %s", to, res.Status, said)
+				"%s answered %s: %.500s", to, res.Status, said)
 		}
 	}
 }

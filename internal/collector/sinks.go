@@ -40,9 +40,6 @@ const (
 	GoChannelsChannel = "gochannels"
 )
 
-// ThreadsChannel is the channel of when threads ran and when they waited.
-const ThreadsChannel = "threads"
-
 // AgentFolder begins the names of folders by which agents of other runtimes are spoken to: their sockets are none of
 // the program's.
 const AgentFolder = "strobe-agent-"

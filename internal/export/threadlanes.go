@@ -10,9 +10,6 @@ import (
 // A thread whose switches were recorded has a lane of its own beside that of its calls: when it ran, was kept from a
 // CPU, and waited, with the reason where that is known.
 
-// threadsChannel is collector.ThreadsChannel.
-const threadsChannel = "threads"
-
 // cpuLane is what stands behind a thread's name for its lane.
 const cpuLane = " (on CPU)"
 
@@ -31,7 +28,7 @@ type laneSlice struct {
 
 // read returns what an event tells of its thread's lane, and whether that is the first; false where it tells nothing.
 func (l *threadLanes) read(s *session, r *store.Row) (slices []laneSlice, first, ok bool) {
-	if r.Kind != event.Channel || int(r.Stream) >= len(s.streams) || s.streams[r.Stream].Channel != threadsChannel {
+	if r.Kind != event.Channel || int(r.Stream) >= len(s.streams) || s.streams[r.Stream].Channel != switches.Channel {
 		return nil, false, false
 	}
 	b, err := switches.Read(r.Payload)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/store"
+	"github.com/strobe-debug/strobe/internal/switches"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
@@ -219,7 +220,7 @@ func (a *asker) render(r *store.Row) Event {
 			e.Channel, e.Stream, e.EventType = s.Channel, s.Name, typeOf(r.Kind, s)
 		}
 		e.payload(r, a.req.Verbose)
-		if e.Channel == ThreadsChannel && !a.req.Verbose {
+		if e.Channel == switches.Channel && !a.req.Verbose {
 			e.Data = slices.DeleteFunc(e.Data, func(d DataMember) bool { return d.Name == "packed" })
 		}
 		return e

@@ -13,9 +13,6 @@ import (
 	"github.com/strobe-debug/strobe/internal/switches"
 )
 
-// ThreadsChannel has when threads ran: collector.ThreadsChannel.
-const ThreadsChannel = "threads"
-
 // notSwitched is what view threads says of a session that did not record it.
 const notSwitched = "When threads ran and waited was not recorded: debug_launch or debug_trace with pattern " +
 	"@switches does. What they do now: debug_session status with threads.\n"
@@ -57,7 +54,7 @@ func (a *asker) threadSums(res *Result, now func() int64) (notes []string, err e
 	var bad error
 	err = a.sn.Scan(a.ctx, store.Filter{Kinds: 1 << event.Channel}, store.ScanOptions{Cold: true},
 		func(row *store.Row) bool {
-			if a.stream(row).Channel != ThreadsChannel {
+			if a.stream(row).Channel != switches.Channel {
 				return true
 			}
 			some, open, last = true, true, max(last, row.TS)

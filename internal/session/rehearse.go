@@ -14,7 +14,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
-// rehearsed is the program that a worker launches before its first session: it does nothing, and has the libraries that
+// rehearsed is the program that a worker launches that was started ahead: it does nothing, and has the libraries that
 // most programs have.
 const rehearsed = "true"
 

@@ -7,6 +7,9 @@ import (
 	"fmt"
 )
 
+// Channel is the channel on which blocks stand.
+const Channel = "threads"
+
 // State is what a thread does for a while.
 type State uint8
 

@@ -27,8 +27,8 @@ const (
 	frameWindow       = 8
 	frameContinuation = 9
 	frameKinds        = 0x20 // more than any has
-	// wholeFrames are the kinds that are read whole, a bit each. Of others the agent tells but the head.
-	wholeFrames = 1<<frameHeaders | 1<<frameReset | 1<<framePush | 1<<frameAway | 1<<frameContinuation
+	// WholeFrames are the kinds that are read whole, a bit each. Of others the agent tells but the head.
+	WholeFrames = 1<<frameHeaders | 1<<frameReset | 1<<framePush | 1<<frameAway | 1<<frameContinuation
 
 	endStream   = 0x1
 	endHeaders  = 0x4
@@ -220,7 +220,7 @@ func (f *frames) read(s *sparse, anew bool) (parts []part, asks int) {
 				f.miss()
 				break
 			}
-			if length, kind, _, _ := frameOf(f.part); length > 0 && kind <= frameContinuation && wholeFrames>>kind&1 != 0 {
+			if length, kind, _, _ := frameOf(f.part); length > 0 && kind <= frameContinuation && WholeFrames>>kind&1 != 0 {
 				continue
 			}
 		}

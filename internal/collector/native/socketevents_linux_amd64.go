@@ -18,6 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// What the agent records whole is what is read whole: else this does not compile.
+var _ [0]struct{} = [ring.FrameKinds ^ wire.WholeFrames]struct{}{}
+
 // socketKey names a descriptor of a process.
 type socketKey struct{ pid, fd int }
 

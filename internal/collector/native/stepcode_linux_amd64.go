@@ -1,6 +1,9 @@
 package native
 
-import "github.com/strobe-debug/strobe/internal/ring"
+import (
+	"github.com/strobe-debug/strobe/internal/hook"
+	"github.com/strobe-debug/strobe/internal/ring"
+)
 
 // codeKind says what is at an address that a thread runs.
 type codeKind int
@@ -52,10 +55,8 @@ func (p *process) logical(rip uint64) (pc uint64, kind codeKind) {
 func (p *process) inStubOf(e *stubEntry, rip uint64) (uint64, codeKind) {
 	site := e.h.sites[e.site]
 	if g := site.golang; g != nil {
-		for _, pair := range g.stub.Map {
-			if uint64(pair.Copy) == rip {
-				return uint64(pair.Orig), codeCopy
-			}
+		if pc, ok := originalOf(&g.stub, rip); ok {
+			return pc, codeCopy
 		}
 		if rip < site.behind {
 			return site.behind, codeAhead
@@ -75,15 +76,23 @@ func (p *process) inStubOf(e *stubEntry, rip uint64) (uint64, codeKind) {
 	if err != nil {
 		return rip, codeMiddle
 	}
-	for _, pair := range stub.Map {
-		if uint64(pair.Copy) == rip {
-			return uint64(pair.Orig), codeCopy
-		}
+	if pc, ok := originalOf(&stub, rip); ok {
+		return pc, codeCopy
 	}
 	if rip < uint64(stub.Relocated) {
 		return 0, codeOwn
 	}
 	return rip, codeMiddle
+}
+
+// originalOf returns which instruction has its copy at an address of a stub.
+func originalOf(stub *hook.Stub, rip uint64) (pc uint64, ok bool) {
+	for _, pair := range stub.Map {
+		if uint64(pair.Copy) == rip {
+			return uint64(pair.Orig), true
+		}
+	}
+	return 0, false
 }
 
 // inArenas reports whether an address is in the code of stubs.

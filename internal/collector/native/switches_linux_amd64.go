@@ -137,7 +137,7 @@ func newSwitchRecorder(t *target) (*switchRecorder, error) {
 	}
 	r := &switchRecorder{t: t, stopped: make(chan struct{}), names: map[int32]string{}, looks: map[int]*look{}}
 	var err error
-	if r.stream, err = sink.Stream(event.Stream{Channel: collector.ThreadsChannel, Name: "switches", Media: "json",
+	if r.stream, err = sink.Stream(event.Stream{Channel: switches.Channel, Name: "switches", Media: "json",
 		Direction: event.Out}); err != nil {
 		return nil, err
 	}

@@ -54,8 +54,10 @@ func (s *Sway) ask(ctx context.Context, kind uint32, what string, into any) erro
 	end, _ := ctx.Deadline()
 	b := binary.NativeEndian.AppendUint32([]byte(swayMagic), uint32(len(what)))
 	b = append(binary.NativeEndian.AppendUint32(b, kind), what...)
-	_, err = c.Write(b)
-	if err = errors.Join(c.SetDeadline(end), err); err != nil {
+	if err = c.SetDeadline(end); err == nil {
+		_, err = c.Write(b)
+	}
+	if err != nil {
 		return fmt.Errorf("ask sway: %w", err)
 	}
 	head := make([]byte, len(swayMagic)+8)
