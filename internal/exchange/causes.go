@@ -141,7 +141,7 @@ func traceID(s string) string {
 func (f *finder) decide(x *Exchange) {
 	p := process{x.Sent.Session, x.Sent.PID}
 	if id := traceID(x.Trace); id != "" {
-		if named := openAt(f.traces[p][id], x.Sent.End); len(named) == 1 {
+		if named := openAt(f.traces[p][id], x.sentAt()); len(named) == 1 {
 			x.Cause = named[0]
 			return
 		}
@@ -171,7 +171,7 @@ func (f *finder) decide(x *Exchange) {
 			return
 		}
 	}
-	if _, to, ok := x.Cause.ServerSpan(); ok && to < x.Sent.Start() {
+	if _, to, ok := x.Cause.ServerSpan(); ok && to < x.sentAt() {
 		guess = byLate
 	}
 	if guess != "" && x.Guess == "" {
@@ -247,10 +247,10 @@ func openAt(all []*Exchange, at int64) (open []*Exchange) {
 // alone is the only request that was going on on the thread that sent another; nil: there were none or several.
 func (f *finder) alone(x *Exchange) *Exchange {
 	s := f.threads[laneKey{x.Sent.Session, x.Sent.Thread}]
-	if s == nil || s.open(x.Sent.Start()) != 1 {
+	if s == nil || s.open(x.sentAt()) != 1 {
 		return nil
 	}
-	for _, in := range s.at(x.Sent.Start()) {
+	for _, in := range s.at(x.sentAt()) {
 		return in
 	}
 	return nil

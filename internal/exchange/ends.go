@@ -30,6 +30,21 @@ type side struct {
 	proto, failed string
 }
 
+// any is a call of it.
+func (s *side) any() *Call {
+	switch {
+	case s == nil:
+		return nil
+	case s.opened != nil:
+		return s.opened
+	case len(s.out.pieces) > 0:
+		return s.out.pieces[0].call
+	case len(s.in.pieces) > 0:
+		return s.in.pieces[0].call
+	}
+	return nil
+}
+
 // stream is what went one way, in pieces that follow each other.
 type stream struct {
 	pieces []piece

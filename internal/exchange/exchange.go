@@ -82,9 +82,34 @@ func (x *Exchange) ClientSpan() (from, to int64, ok bool) {
 		return 0, 0, false
 	}
 	if x.Got == nil {
-		return x.Sent.Start(), x.Sent.End, false
+		return x.sentAt(), x.Sent.End, false
 	}
-	return x.Sent.Start(), x.Got.End, true
+	return x.sentAt(), x.Got.End, true
+}
+
+// Ends are calls that tell who the client and the server were: its own or, where those were not recorded, others of the
+// connection; nil: that end was not.
+func (x *Exchange) Ends() (client, server *Call) {
+	client, server = x.Sent, x.Received
+	if c := x.conn; c != nil && client == nil {
+		client = c.client.any()
+	}
+	if c := x.conn; c != nil && server == nil {
+		server = c.server.any()
+	}
+	return client, server
+}
+
+// sentAt is when the client sent the request. Where only the call's end is known, its thread may have lost the CPU
+// before that was noted: the server got the request, and another thread the answer, before it.
+func (x *Exchange) sentAt() int64 {
+	at := x.Sent.Start()
+	for _, after := range []*Call{x.Received, x.Got} {
+		if after != nil {
+			at = min(at, after.End)
+		}
+	}
+	return at
 }
 
 // ServerSpan is when the server had the request and had sent the answer.

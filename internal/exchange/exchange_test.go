@@ -216,3 +216,48 @@ func TestAnything(t *testing.T) {
 		}
 	}
 }
+
+// TestLastCallMissing: a program ended before it was noted that it sent, so only the server knows of a request. Whose it
+// was is known by the connection.
+func TestLastCallMissing(t *testing.T) {
+	var p tape
+	p.add(0, 1, "connect", 1, client, front, 0, wire.Message{})
+	p.add(1, 1, "accept", 7, front, client, 0, wire.Message{})
+	p.add(0, 1, "send", 1, client, front, 15, get("/a"))
+	p.add(1, 1, "receive", 7, front, client, 15, get("/a"))
+	p.add(1, 1, "send", 7, front, client, 15, ok(200))
+	p.add(0, 1, "receive", 1, client, front, 15, ok(200))
+	p.add(1, 1, "receive", 7, front, client, 15, get("/b"))
+	r := Join(p.calls)
+	if len(r.All) != 2 || r.All[1].Sent != nil {
+		t.Fatalf("%+v", r.All)
+	}
+	if from, to := r.All[1].Ends(); from != p.calls[0] || to != p.calls[6] {
+		t.Errorf("ends %+v and %+v", from, to)
+	}
+}
+
+// TestSentNotedLate: a thread lost the CPU between sending and noting when, and another had the answer meanwhile. What
+// it sent for is what was open as the server got it.
+func TestSentNotedLate(t *testing.T) {
+	var p tape
+	in, out := get("/in"), get("/a")
+	in.Trace, out.Trace = "same", "same"
+	p.add(0, 1, "connect", 1, client, front, 0, wire.Message{})
+	p.add(1, 1, "accept", 7, front, client, 0, wire.Message{})
+	p.add(0, 1, "receive", 3, back, inner, 20, in)
+	p.add(1, 1, "receive", 7, front, client, 15, out)
+	p.add(1, 1, "send", 7, front, client, 15, ok(200))
+	p.add(0, 2, "receive", 1, client, front, 15, ok(200))
+	p.add(0, 2, "send", 3, back, inner, 15, ok(200))
+	p.add(0, 1, "send", 1, client, front, 15, out).DurationNs = 0
+	r := Join(p.calls)
+	if got, want := said(r), "/a 200 true for /in;/in 200 false;"; !sameSet(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, x := range r.All {
+		if from, to, ok := x.ClientSpan(); x.Path == "/a" && (!ok || from != p.calls[3].End || to != p.calls[5].End) {
+			t.Errorf("the client's: %d to %d, %v", from, to, ok)
+		}
+	}
+}

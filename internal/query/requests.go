@@ -296,7 +296,8 @@ func (w *requestWriter) line(x *exchange.Exchange, depth int) {
 	if own, ok := x.Own(); ok && len(x.Children)+depth > 0 {
 		fmt.Fprintf(b, ", in %s %s", w.label(x.Received), duration(own))
 	}
-	fmt.Fprintf(b, "  %s → %s", w.label(x.Sent), w.label(x.Received))
+	client, server := x.Ends()
+	fmt.Fprintf(b, "  %s → %s", w.label(client), w.label(server))
 	if x.Client != "" || x.Server != "" {
 		fmt.Fprintf(b, "  %s→%s", x.Client, x.Server)
 	}
@@ -354,10 +355,14 @@ func (w *requestWriter) event(c *exchange.Call, server bool) string {
 // notes say what is not there, and what to ask next.
 func (w *requestWriter) notes(roots []*exchange.Exchange) (notes []string) {
 	absent := map[string]int{}
-	unknown := 0
+	unknown, last := 0, 0
 	for _, x := range w.joined.All {
-		if x.Received == nil && x.Proto != "connect" {
+		client, server := x.Ends()
+		if server == nil && x.Proto != "connect" {
 			absent[x.Server]++
+		}
+		if client != x.Sent || server != x.Received {
+			last++
 		}
 		if x.Cause == nil && x.Open > 1 {
 			unknown++
@@ -380,6 +385,10 @@ func (w *requestWriter) notes(roots []*exchange.Exchange) (notes []string) {
 	if r := w.joined; r.Unread > 0 {
 		notes = append(notes, fmt.Sprintf("%s not followed: %d TLS, %d HTTP/2, %d of unknown protocols.",
 			plural(int64(r.Unread), "connection"), r.TLS, r.HTTP2, r.Unread-r.TLS-r.HTTP2))
+	}
+	if last > 0 {
+		notes = append(notes, fmt.Sprintf("Of %s a call is missing (?): a thread's last, as its program ended.",
+			plural(int64(last), "hop")))
 	}
 	if unknown > 0 {
 		notes = append(notes, fmt.Sprintf("%s may be for several: pass traceparent or X-Request-Id on.",
