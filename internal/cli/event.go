@@ -17,6 +17,7 @@ type shownEvent struct {
 	EventType   string          `json:"eventType"`
 	Function    string          `json:"function"`
 	DurationNs  *int64          `json:"durationNs"`
+	PID         int             `json:"pid"`
 	ThreadID    int             `json:"threadId"`
 	Text        *string         `json:"text"`
 	Bytes       bytesMember     `json:"bytes"`

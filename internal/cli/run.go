@@ -83,6 +83,7 @@ type running struct {
 	leave   bool // it is attached to: let it run on at the end
 	client  *client
 	id      string
+	pid     int // 0: one of several, or not known
 	cursor  int64
 	stopped bool // we ended it
 
@@ -153,6 +154,7 @@ func (a *app) launch(ctx context.Context, c *client, req map[string]any) (*runni
 	}
 	var launched struct {
 		SessionID string   `json:"sessionId"`
+		PID       int      `json:"pid"`
 		Warnings  []string `json:"warnings"`
 	}
 	if err := decode("debug_launch", raw, &launched); err != nil {
@@ -162,7 +164,7 @@ func (a *app) launch(ctx context.Context, c *client, req map[string]any) (*runni
 		fmt.Fprintf(a.out, "%s\n", raw)
 	}
 	a.warn(launched.Warnings)
-	return &running{app: a, client: c, id: launched.SessionID}, nil
+	return &running{app: a, client: c, id: launched.SessionID, pid: launched.PID}, nil
 }
 
 // launchRequest gives the program this shell's directory and environment, not the daemon's.
@@ -309,7 +311,7 @@ func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 // pageEvents bounds one page of output, which the daemon also bounds in bytes.
 const pageEvents = 500
 
-// page writes the next output events; it waits up to waitMs for one. lifeSign: a process event was
+// page writes the next output events; it waits up to waitMs for one. lifeSign: an event of the process was
 // among them, which may be the program's end.
 func (r *running) page(ctx context.Context, waitMs int) (n int, lifeSign bool, err error) {
 	kinds := []string{"stdout", "stderr", "process", "crash"}
@@ -343,7 +345,7 @@ func (r *running) page(ctx context.Context, waitMs int) (n int, lifeSign bool, e
 		isOutput := e.EventType == "stdout" || e.EventType == "stderr"
 		switch own := e.EventType == r.also; {
 		case !isOutput && !own:
-			lifeSign = true
+			lifeSign = lifeSign || e.PID == r.pid || r.pid == 0 // those of its children are not its end
 		case r.app.json || err != nil:
 		case own:
 			err = r.show(e)

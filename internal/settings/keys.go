@@ -112,14 +112,14 @@ var Keys = []Key{
 	},
 	{
 		Name: "sampling.after", Default: int64(1_000_000), Min: 0, Max: 1_000_000_000_000,
-		Doc: "Calls of one function that are recorded in the session before it is sampled. Where sampling is asked for " +
-			"(auto, or a rate), it begins at once.",
+		Doc: "Calls of one function that are recorded in the session before it is sampled; a tenth, where ten times as " +
+			"many of all were recorded. Where sampling is asked for (auto, or a rate), it begins at once.",
 		set: func(s *Settings, v any) { s.SamplingAfter = v.(int64) },
 	},
 	{
 		Name: "sampling.rate", Default: 0.01, Min: 0.0001, Max: 1,
-		Doc: "Share of a hot function's calls that is recorded while it is sampled; 1 records all. Counts in view stats " +
-			"are of all calls in any case.",
+		Doc: "Share of a hot function's calls that is recorded while it is sampled; 1 records all. After a quarter of " +
+			"sampling.after, where that is not 0, a tenth of it. Counts in view stats are of all calls in any case.",
 		set: func(s *Settings, v any) { s.SamplingRate = v.(float64) },
 	},
 	{

@@ -2,6 +2,7 @@ package native
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,10 +23,13 @@ type fame struct {
 	of *fames
 	// marked: processes begin with it sampled.
 	marked atomic.Bool
+	// rarer: a tenth of the share is recorded from now on.
+	rarer atomic.Bool
 
 	// Drain goroutine only.
 	now   int64 // calls since the last tick
-	ever  int64 // that were recorded
+	ever  int64 // that were recorded while it was not sampled
+	kept  int64 // that were recorded while it was
 	ticks [heatTicks]int64
 	warm  bool // it is in fames.warm
 	on    int  // processes in which it is sampled now
@@ -57,6 +61,7 @@ type fames struct {
 	at   int // of fame.ticks
 
 	now   int64 // calls of all functions that were recorded although few need be, since the last tick
+	ever  int64 // in the session
 	ticks [heatTicks]int64
 }
 
@@ -66,6 +71,31 @@ const (
 	crowd      = 5
 	crowdShare = 10
 )
+
+// What a session does not keep need not be recorded: when it has recorded so many times what it records of one function
+// before that is sampled, a tenth does. And of a function that was recorded a quarter as often again while it was
+// sampled, a tenth of the share.
+const (
+	plenty      = 10
+	plentyShare = 10
+	plentyKept  = 4
+)
+
+// after is how often a function is recorded before it is sampled.
+func (fs *fames) after(s *collector.Sampling) int64 {
+	if fs.ever > plenty*s.After {
+		return s.After / plentyShare
+	}
+	return s.After
+}
+
+// rate is the share of its calls that is recorded while it is sampled.
+func (f *fame) rate(s *collector.Sampling) float64 {
+	if s.After > 0 && f.rarer.Load() {
+		return s.Rate / plentyShare
+	}
+	return s.Rate
+}
 
 // limit is how often a function is called in a second that is sampled. Who asked for sampling said what he wants.
 func (fs *fames) limit(s *collector.Sampling) int64 {
@@ -83,10 +113,20 @@ func (f *fame) least(s *collector.Sampling) int64 {
 	return s.Threshold * 9 / 10
 }
 
+// sampled counts calls that were recorded while few are.
+func (f *fame) sampled(n int64, s *collector.Sampling) {
+	f.kept += n
+	f.of.ever += n
+	if s.After > 0 && f.kept > s.After/plentyKept {
+		f.rarer.Store(true)
+	}
+}
+
 // recorded counts calls that were recorded although few need be.
 func (f *fame) recorded(n int64) {
 	f.ever += n
 	f.of.now += n
+	f.of.ever += n
 }
 
 // of is the account of a function.
@@ -124,7 +164,7 @@ func (fs *fames) fade(f *fame, s *collector.Sampling) {
 func (fs *fames) sampled(s *collector.Sampling) (list []collector.SampledFunction) {
 	for _, f := range fs.list {
 		name := publicName(f.fn.sym)
-		list = append(list, collector.SampledFunction{Function: name, Rate: s.Rate, CallsPerSecond: f.perSecond()})
+		list = append(list, collector.SampledFunction{Function: name, Rate: f.rate(s), CallsPerSecond: f.perSecond()})
 	}
 	return list
 }
@@ -202,7 +242,7 @@ func (p *process) beginSampled(hooks ...*hooked) {
 			break
 		}
 		*p.region.HookHot(h.id) = uint16(hot)
-		atomic.StoreUint32(p.region.HookSample(h.id), interval(s.Rate))
+		atomic.StoreUint32(p.region.HookSample(h.id), interval(h.fn.fame.rate(s)))
 		list = append(list, begun{h, hot})
 	}
 	if len(list) > 0 {
@@ -222,15 +262,21 @@ func (d *drainer) begun(p *process) {
 	}
 	fresh := (*list)[hs.begun:]
 	hs.begun = len(*list)
+	s := d.t.sampling.Load()
+	byRate := map[float64][]begun{}
 	for _, b := range fresh {
 		h := hs.of(b.h)
 		h.hot = b.hot + 1
 		h.goOn()
 		hs.hot = append(hs.hot, h)
+		byRate[h.all.rate(s)] = append(byRate[h.all.rate(s)], b)
 	}
-	note := map[string]any{"what": "sampling", "state": "on", "pid": p.pid, "rate": d.t.sampling.Load().Rate,
-		"functions": len(fresh), "function": publicName(fresh[0].h.fn.sym), "because": "recorded often enough in the session"}
-	if b, err := json.Marshal(note); err == nil {
-		d.t.sink.Events([]event.Event{{TS: d.t.sink.Now(), Kind: event.Process, Thread: event.NoThread, Payload: b}})
+	for _, rate := range slices.Sorted(maps.Keys(byRate)) {
+		of := byRate[rate]
+		note := map[string]any{"what": "sampling", "state": "on", "pid": p.pid, "rate": rate, "functions": len(of),
+			"function": publicName(of[0].h.fn.sym), "because": "recorded often enough in the session"}
+		if b, err := json.Marshal(note); err == nil {
+			d.t.sink.Events([]event.Event{{TS: d.t.sink.Now(), Kind: event.Process, Thread: event.NoThread, Payload: b}})
+		}
 	}
 }

@@ -157,3 +157,25 @@ func TestCrowdOfFunctionsIsSampled(t *testing.T) {
 		t.Errorf("one of many is recorded whole again below %d calls a second, want 9000", got)
 	}
 }
+
+// What a session does not keep need not be recorded: then a tenth is enough of each function.
+func TestPlentyIsRecorded(t *testing.T) {
+	fs := &fames{all: map[functionKey]*fame{}}
+	s := &collector.Sampling{Threshold: 100_000, After: 1_000_000, Rate: 0.01}
+	for low := range 11 {
+		if got := fs.after(s); got != 1_000_000 {
+			t.Errorf("with %d calls recorded, one is sampled after %d", low*1_000_000, got)
+		}
+		fs.of(functionKey{low: symbol.Addr(low)}).recorded(1_000_000)
+	}
+	if got := fs.after(s); got != 100_000 {
+		t.Errorf("with 11,000,000 calls recorded, one is sampled after %d, want 100000", got)
+	}
+	f := fs.of(functionKey{})
+	if f.sampled(250_000, s); f.rate(s) != 0.01 {
+		t.Errorf("rate %v", f.rate(s))
+	}
+	if f.sampled(1, s); f.rate(s) != 0.001 || f.rate(&collector.Sampling{Rate: 0.01}) != 0.01 {
+		t.Errorf("rates %v, and %v of who asked for one", f.rate(s), f.rate(&collector.Sampling{Rate: 0.01}))
+	}
+}

@@ -34,6 +34,7 @@ type heat struct {
 	on      bool
 	skipped uint64 // reported to the sink
 	calls   uint64 // counted by the agent, up to the last tick
+	kept    uint64 // of them, recorded
 	since   time.Time
 }
 
@@ -112,7 +113,7 @@ func (d *drainer) heatUp(flush bool) {
 	s := d.t.sampling.Load()
 	now := time.Now()
 	d.events = d.events[:0]
-	limit := d.t.fames.limit(s)
+	limit, after := d.t.fames.limit(s), d.t.fames.after(s)
 	d.tellCut(flush, now)
 	for _, p := range d.t.processes() {
 		if !p.injected.Load() {
@@ -125,7 +126,7 @@ func (d *drainer) heatUp(flush bool) {
 			d.settle(p)
 		}
 		for _, h := range hs.warm {
-			if !h.on && s.Threshold > 0 && h.all.ever >= s.After && h.often(limit, now) {
+			if !h.on && s.Threshold > 0 && h.all.ever >= after && h.often(limit, now) {
 				h.all.crowded = !h.often(s.Threshold, now)
 				d.cool(p, h, s)
 			}
@@ -151,8 +152,8 @@ func (d *drainer) tickOver(p *process, s *collector.Sampling) {
 		if h.on && (s.Threshold == 0 || time.Since(h.since) >= time.Second && h.perSecond() < h.all.least(s)) {
 			d.warmUp(p, h)
 		}
-		if h.on && *p.region.HookSample(h.h.id) != interval(s.Rate) {
-			atomic.StoreUint32(p.region.HookSample(h.h.id), interval(s.Rate))
+		if h.on && *p.region.HookSample(h.h.id) != interval(h.all.rate(s)) {
+			d.thin(p, h, s)
 		}
 		if h.on || h.perSecond() > 0 {
 			return false
@@ -191,8 +192,14 @@ func (d *drainer) cool(p *process, h *heat, s *collector.Sampling) {
 	}
 	h.goOn()
 	d.t.fames.mark(h.all, h.h.fn)
-	atomic.StoreUint32(p.region.HookSample(h.h.id), interval(s.Rate))
-	d.saySampling(p, h, map[string]any{"what": "sampling", "state": "on", "rate": s.Rate, "callsPerSecond": h.perSecond()})
+	d.thin(p, h, s)
+}
+
+// thin has few calls of a function recorded.
+func (d *drainer) thin(p *process, h *heat, s *collector.Sampling) {
+	rate := h.all.rate(s)
+	atomic.StoreUint32(p.region.HookSample(h.h.id), interval(rate))
+	d.saySampling(p, h, map[string]any{"what": "sampling", "state": "on", "rate": rate, "callsPerSecond": h.perSecond()})
 }
 
 func (d *drainer) warmUp(p *process, h *heat) {
@@ -235,6 +242,10 @@ func (d *drainer) countSkipped(p *process, h *heat) {
 	if calls > h.calls {
 		h.add(int64(calls - h.calls))
 		h.calls = calls
+	}
+	if recorded > h.kept {
+		h.all.sampled(int64(recorded-h.kept), d.t.sampling.Load())
+		h.kept = recorded
 	}
 	if skipped := calls - recorded; calls >= recorded && skipped > h.skipped {
 		if h.h.fn.want.planned {

@@ -125,3 +125,24 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 		<-time.After(time.Millisecond)
 	}
 }
+
+// Of a function of which enough was recorded a tenth of the share is, in later processes as well, and the count stays
+// exact.
+func TestEnoughIsSampledLess(t *testing.T) {
+	prog := build(t, "burst.c", burstProgram, "gcc", "-g", "-O2", "-pthread")
+	sink := newSink(t)
+	sink.keep, sink.block = false, true
+	s := startTracing(t, testRuntime(t), sink, prog, collector.Tracing{
+		Probes:   []collector.Probe{{Pattern: "hot", Depth: 3}},
+		Sampling: collector.Sampling{Threshold: 100_000, Rate: 0.01, After: 10_000},
+	}, "1", "200000000")
+	waitFor(t, "a tenth of the share", func() bool {
+		list := s.Status().Sampled
+		return len(list) == 1 && list[0].Rate == 0.001
+	})
+	s.wait(t)
+	hot := number(s.stdout.String(), "hot")
+	if int64(sink.enters["hot"])+sink.skipped != hot {
+		t.Errorf("%d recorded and %d not, of %d", sink.enters["hot"], sink.skipped, hot)
+	}
+}
