@@ -92,7 +92,8 @@ type Watch struct {
 type Sampling struct {
 	Threshold int64   // calls per second of one function above which it is sampled, 0: none is
 	Rate      float64 // share of its calls that is recorded then, above 0, up to 1
-	After     int64   // calls of it in the session that are recorded before
+	After     int64   // calls of it in the session that are recorded before; of all of them after Plenty, a tenth
+	Plenty    int64   // calls of all functions, of which the session does not keep the first ones
 }
 
 // SampledFunction is a function that is sampled now.

@@ -31,6 +31,9 @@ type Script struct {
 	// there can be none. It is called on a thread of the process, which goes on as it was.
 	Start string
 	Calls []Call
+	// Until is a file that a call makes. The thread that the start is called on is one that waits in a system call, if
+	// there comes to be one soon, and stands still until the file is there, for a tenth of a second at most; "": neither.
+	Until string
 }
 
 // Call is one of a script's calls.

@@ -141,7 +141,11 @@ func traceID(s string) string {
 func (f *finder) decide(x *Exchange) {
 	p := process{x.Sent.Session, x.Sent.PID}
 	if id := traceID(x.Trace); id != "" {
-		if named := openAt(f.traces[p][id], x.sentAt()); len(named) == 1 {
+		named := openAt(f.traces[p][id], x.Sent.End)
+		if len(named) != 1 {
+			named = openAt(f.traces[p][id], x.sentAt()) // by others' clocks, which may be some microseconds apart
+		}
+		if len(named) == 1 {
 			x.Cause = named[0]
 			return
 		}
@@ -247,10 +251,10 @@ func openAt(all []*Exchange, at int64) (open []*Exchange) {
 // alone is the only request that was going on on the thread that sent another; nil: there were none or several.
 func (f *finder) alone(x *Exchange) *Exchange {
 	s := f.threads[laneKey{x.Sent.Session, x.Sent.Thread}]
-	if s == nil || s.open(x.sentAt()) != 1 {
+	if s == nil || s.open(x.Sent.Start()) != 1 {
 		return nil
 	}
-	for _, in := range s.at(x.sentAt()) {
+	for _, in := range s.at(x.Sent.Start()) {
 		return in
 	}
 	return nil

@@ -33,7 +33,9 @@ func heads(from, to *side, request bool) (all []*head) {
 				if m.Proto == "HTTP/2" {
 					if h := known[at]; h != nil && h.unread() {
 						h.part = part // the other end saw more of the connection
-					} else if h == nil && (part.Stream != 0 || part.Answer != "") {
+					} else if h != nil {
+						h.part.Trace = cmp.Or(h.part.Trace, part.Trace)
+					} else if part.Stream != 0 || part.Answer != "" {
 						known[at] = &head{at: at, proto: m.Proto, part: part, request: request}
 						all = append(all, known[at])
 					}

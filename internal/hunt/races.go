@@ -67,6 +67,8 @@ const (
 	enoughHolds, enoughTurns = 40, 500
 	// raceRuns bounds the runs of a program that ends at once.
 	raceRuns = 500
+	// surveys of a program whose threads have not been beside each other.
+	surveys = 20
 	// stackWords of a thread are looked through for who called a library.
 	stackWords = 64
 	// codeBytes bounds a line of source.
@@ -190,6 +192,9 @@ func FindRaces(ctx context.Context, p *Program, o RaceOptions) (*Races, error) {
 		if r.Ends = e.String(); e.Hang {
 			r.Ends = "it was ended when the time was over"
 			break
+		}
+		if len(pool.hot) == 0 && r.Runs < surveys {
+			pool.surveyed = false
 		}
 		if s.threads < 2 {
 			r.Note = "one thread alone ran: nothing it does meets another"

@@ -156,7 +156,7 @@ func (t Tracing) forCollector(set settings.Settings, full collector.OnFull) coll
 		out.Sampling.Rate = s.Rate
 	}
 	if !asked {
-		out.Sampling.After = set.SamplingAfter
+		out.Sampling.After, out.Sampling.Plenty = set.SamplingAfter, set.EventsMaxPerSession // a call is two events
 	}
 	return out
 }

@@ -112,8 +112,8 @@ var Keys = []Key{
 	},
 	{
 		Name: "sampling.after", Default: int64(1_000_000), Min: 0, Max: 1_000_000_000_000,
-		Doc: "Calls of one function that are recorded in the session before it is sampled; a tenth, where ten times as " +
-			"many of all were recorded. Where sampling is asked for (auto, or a rate), it begins at once.",
+		Doc: "Calls of one function that are recorded in the session before it is sampled; a tenth, where as many calls " +
+			"of all as events.maxPerSession were. Where sampling is asked for (auto, or a rate), it begins at once.",
 		set: func(s *Settings, v any) { s.SamplingAfter = v.(int64) },
 	},
 	{

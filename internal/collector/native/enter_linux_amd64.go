@@ -43,6 +43,11 @@ const (
 	enterTry  = 2 * time.Millisecond
 	// callWait bounds how long the call may take: it makes a thread, and on a busy machine waits for a CPU.
 	callWait = 20 * time.Second
+	// waitingWait is how long a thread is sought that waits in a system call, where the script would have one.
+	waitingWait = 100 * time.Millisecond
+	// untilWait bounds how long a thread stands still for the script, whose file is looked for so often.
+	untilWait  = 100 * time.Millisecond
+	untilEvery = time.Millisecond
 )
 
 // Inject implements collector.Injector.
@@ -64,6 +69,7 @@ func (t *target) Inject(ctx context.Context, pid int, s collector.Script) error 
 	tick := time.NewTicker(enterTry)
 	defer tick.Stop()
 	for started, wait := time.Now(), p.patience(); ; {
+		in.anywhere = s.Until == "" || time.Since(started) > waitingWait
 		err := t.tracer.Do(ctx, in.start)
 		if err == nil {
 			break
@@ -81,7 +87,35 @@ func (t *target) Inject(ctx context.Context, pid int, s collector.Script) error 
 			return ctx.Err()
 		}
 	}
-	return in.await(ctx)
+	err = in.await(ctx)
+	in.letGo(ctx)
+	return err
+}
+
+// letGo has the thread that stands still go on.
+func (in *injection) letGo(ctx context.Context) {
+	if in.script.Until == "" {
+		return
+	}
+	tick := time.NewTicker(untilEvery)
+	defer tick.Stop()
+	for until := time.Now().Add(untilWait); time.Now().Before(until) && ctx.Err() == nil && !in.p.dead.Load(); <-tick.C {
+		if _, err := os.Stat(in.script.Until); err == nil {
+			break
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callWait)
+	defer cancel()
+	err := in.t.tracer.Do(ctx, func() error {
+		if in.holds && in.th.stopped {
+			in.t.resume(in.th, 0) //nolint:errcheck // it has ended
+		}
+		in.holds, in.left = false, true
+		return nil
+	})
+	if err != nil && !in.p.endedBefore(err) {
+		in.t.log.Warn("let a thread go on", "pid", in.p.pid, "thread", in.th.tid, "err", err)
+	}
 }
 
 // injection is one call in a thread of the process. Tracer thread only, but for done.
@@ -93,6 +127,11 @@ type injection struct {
 	errno   uint64
 	returns []uint64 // where a signal's handler returns to
 	lenient bool     // long enough nothing but traces of a handler kept a thread from it
+
+	anywhere bool // the thread need not wait in a system call
+	waits    bool // it does
+	holds    bool // it stands still, with its registers as they were
+	left     bool // nobody has it go on any more
 
 	th     *thread
 	r      *remote
@@ -295,7 +334,9 @@ func (in *injection) report(s ptrace.Stop) bool {
 	err = errors.Join(err, ptrace.SetXState(th.tid, in.x), in.r.done())
 	in.p.hide(th)
 	th.stopped = true
-	t.resume(th, 0) //nolint:errcheck // it has ended
+	if in.holds = err == nil && in.script.Until != "" && in.waits && !in.left; !in.holds {
+		t.resume(th, 0) //nolint:errcheck // it has ended
+	}
 	in.finish(err)
 	return true
 }

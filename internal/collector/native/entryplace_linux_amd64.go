@@ -59,6 +59,8 @@ func (in *injection) haltCallable() (*thread, func(), error) {
 		c := candidate{th: th}
 		c.nr, c.pc, c.running = blockedPC(p.pid, th.tid)
 		switch {
+		case c.running && !in.anywhere:
+			continue
 		case c.running:
 			c.rank = 2
 		case !waitsQuietly[c.nr] || cannotStop(th.tid, c.nr):
@@ -78,6 +80,7 @@ func (in *injection) haltCallable() (*thread, func(), error) {
 			continue
 		}
 		if !c.th.deferred && !c.th.vforks && in.callable(c.th, maps, c.nr, c.pc, c.running) {
+			in.waits = !c.running
 			return c.th, resume, nil
 		}
 		resume()

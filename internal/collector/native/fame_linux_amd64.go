@@ -72,18 +72,17 @@ const (
 	crowdShare = 10
 )
 
-// What a session does not keep need not be recorded: when it has recorded so many times what it records of one function
-// before that is sampled, a tenth does. And of a function that was recorded a quarter as often again while it was
+// What a session does not keep need not be recorded: when it has recorded more than that, a tenth of what it records of
+// a function before that is sampled does. And of a function that was recorded a quarter as often again while it was
 // sampled, a tenth of the share.
 const (
-	plenty      = 10
 	plentyShare = 10
 	plentyKept  = 4
 )
 
 // after is how often a function is recorded before it is sampled.
 func (fs *fames) after(s *collector.Sampling) int64 {
-	if fs.ever > plenty*s.After {
+	if s.After > 0 && fs.ever > s.Plenty {
 		return s.After / plentyShare
 	}
 	return s.After

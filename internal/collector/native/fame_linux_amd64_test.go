@@ -161,7 +161,7 @@ func TestCrowdOfFunctionsIsSampled(t *testing.T) {
 // What a session does not keep need not be recorded: then a tenth is enough of each function.
 func TestPlentyIsRecorded(t *testing.T) {
 	fs := &fames{all: map[functionKey]*fame{}}
-	s := &collector.Sampling{Threshold: 100_000, After: 1_000_000, Rate: 0.01}
+	s := &collector.Sampling{Threshold: 100_000, After: 1_000_000, Plenty: 10_000_000, Rate: 0.01}
 	for low := range 11 {
 		if got := fs.after(s); got != 1_000_000 {
 			t.Errorf("with %d calls recorded, one is sampled after %d", low*1_000_000, got)

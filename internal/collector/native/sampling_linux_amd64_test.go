@@ -134,7 +134,7 @@ func TestEnoughIsSampledLess(t *testing.T) {
 	sink.keep, sink.block = false, true
 	s := startTracing(t, testRuntime(t), sink, prog, collector.Tracing{
 		Probes:   []collector.Probe{{Pattern: "hot", Depth: 3}},
-		Sampling: collector.Sampling{Threshold: 100_000, Rate: 0.01, After: 10_000},
+		Sampling: collector.Sampling{Threshold: 100_000, Rate: 0.01, After: 10_000, Plenty: 1_000_000},
 	}, "1", "200000000")
 	waitFor(t, "a tenth of the share", func() bool {
 		list := s.Status().Sampled

@@ -41,6 +41,7 @@ else:
             if agent is not None:
                 agent._before_fork()
         os.register_at_fork(before=before)
+    open(%[2]s + "/` + agentlink.InsideFile + `", "w").close()
     import _frozen_importlib as i, _frozen_importlib_external as e
     p = %[1]s + "/strobe_enter.py"
     s = i.spec_from_loader("strobe_enter", e.SourceFileLoader("strobe_enter", p), origin=p)
@@ -73,7 +74,9 @@ func script(text string) collector.Script {
 
 // enter brings the agent, whose files are in dir, into a process.
 func enter(ctx context.Context, img collector.Image, in collector.Injector, dir, folder string) error {
-	err := in.Inject(ctx, img.PID, script(fmt.Sprintf(enterText, quoted(dir), quoted(folder))))
+	start := script(fmt.Sprintf(enterText, quoted(dir), quoted(folder)))
+	start.Until = filepath.Join(folder, agentlink.InsideFile)
+	err := in.Inject(ctx, img.PID, start)
 	if err != nil && !executable.MatchString(filepath.Base(img.Path)) {
 		return collector.StaysOut(fmt.Sprintf("Python functions of process %d are not traced: %v", img.PID, err))
 	}
