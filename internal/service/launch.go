@@ -167,6 +167,7 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 		s.pending.putBack(key, pending)
 		return nil, p.commandLine(err)
 	}
+	s.said.forget(sess.ID)
 	res, err := p.launched(sess, len(pending.tracing.Probes), len(tracing.Probes) > 0)
 	if err == nil { // what is told here need not be told again by debug_trace
 		(&TraceResult{Unhookable: res.Unhookable, Warnings: res.Warnings}).shorten(ctx, &s.said, sess.ID)

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 	"time"
 )
@@ -41,6 +43,13 @@ func (s *said) once(ctx context.Context, session, what string) bool {
 	}
 	s.told[key] = now
 	return true
+}
+
+// forget is for a session that has the name of one that is gone.
+func (s *said) forget(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.told, func(key string, _ time.Time) bool { return strings.Contains(key, "\x00"+session+"\x00") })
 }
 
 // fresh returns those of list that a client is told for the first time, and how many it was told before.
