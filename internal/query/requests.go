@@ -355,14 +355,14 @@ func (w *requestWriter) event(c *exchange.Call, server bool) string {
 // notes say what is not there, and what to ask next.
 func (w *requestWriter) notes(roots []*exchange.Exchange) (notes []string) {
 	absent := map[string]int{}
-	unknown, last := 0, 0
+	unknown, missing := 0, 0
 	for _, x := range w.joined.All {
 		client, server := x.Ends()
 		if server == nil && x.Proto != "connect" {
 			absent[x.Server]++
 		}
 		if client != x.Sent || server != x.Received {
-			last++
+			missing++
 		}
 		if x.Cause == nil && x.Open > 1 {
 			unknown++
@@ -386,9 +386,9 @@ func (w *requestWriter) notes(roots []*exchange.Exchange) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%s not followed: %d TLS, %d HTTP/2, %d of unknown protocols.",
 			plural(int64(r.Unread), "connection"), r.TLS, r.HTTP2, r.Unread-r.TLS-r.HTTP2))
 	}
-	if last > 0 {
-		notes = append(notes, fmt.Sprintf("Of %s a call is missing (?): a thread's last, as its program ended.",
-			plural(int64(last), "hop")))
+	if missing > 0 {
+		notes = append(notes, fmt.Sprintf("Of %s one end's call is missing (?): made before that was recorded, "+
+			"or as its program ended.", plural(int64(missing), "hop")))
 	}
 	if unknown > 0 {
 		notes = append(notes, fmt.Sprintf("%s may be for several: pass traceparent or X-Request-Id on.",

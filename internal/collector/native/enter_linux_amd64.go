@@ -94,7 +94,7 @@ func (t *target) Inject(ctx context.Context, pid int, s collector.Script) error 
 
 // letGo has the thread that stands still go on.
 func (in *injection) letGo(ctx context.Context) {
-	if in.script.Until == "" {
+	if in.script.Until == "" || !in.waits {
 		return
 	}
 	tick := time.NewTicker(untilEvery)

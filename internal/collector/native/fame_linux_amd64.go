@@ -88,9 +88,9 @@ func (fs *fames) after(s *collector.Sampling) int64 {
 	return s.After
 }
 
-// rate is the share of its calls that is recorded while it is sampled.
+// rate is the share of its calls that is recorded while it is sampled. Who sets it to 1 wants all.
 func (f *fame) rate(s *collector.Sampling) float64 {
-	if s.After > 0 && f.rarer.Load() {
+	if s.After > 0 && s.Rate < 1 && f.rarer.Load() {
 		return s.Rate / plentyShare
 	}
 	return s.Rate
@@ -112,8 +112,8 @@ func (f *fame) least(s *collector.Sampling) int64 {
 	return s.Threshold * 9 / 10
 }
 
-// sampled counts calls that were recorded while few are.
-func (f *fame) sampled(n int64, s *collector.Sampling) {
+// keeps counts calls that were recorded while few are.
+func (f *fame) keeps(n int64, s *collector.Sampling) {
 	f.kept += n
 	f.of.ever += n
 	if s.After > 0 && f.kept > s.After/plentyKept {

@@ -172,10 +172,13 @@ func TestPlentyIsRecorded(t *testing.T) {
 		t.Errorf("with 11,000,000 calls recorded, one is sampled after %d, want 100000", got)
 	}
 	f := fs.of(functionKey{})
-	if f.sampled(250_000, s); f.rate(s) != 0.01 {
+	if f.keeps(250_000, s); f.rate(s) != 0.01 {
 		t.Errorf("rate %v", f.rate(s))
 	}
-	if f.sampled(1, s); f.rate(s) != 0.001 || f.rate(&collector.Sampling{Rate: 0.01}) != 0.01 {
+	if f.keeps(1, s); f.rate(s) != 0.001 || f.rate(&collector.Sampling{Rate: 0.01}) != 0.01 {
 		t.Errorf("rates %v, and %v of who asked for one", f.rate(s), f.rate(&collector.Sampling{Rate: 0.01}))
+	}
+	if s.Rate = 1; f.rate(s) != 1 {
+		t.Errorf("rate %v of who wants all", f.rate(s))
 	}
 }

@@ -244,7 +244,7 @@ func (d *drainer) countSkipped(p *process, h *heat) {
 		h.calls = calls
 	}
 	if recorded > h.kept {
-		h.all.sampled(int64(recorded-h.kept), d.t.sampling.Load())
+		h.all.keeps(int64(recorded-h.kept), d.t.sampling.Load())
 		h.kept = recorded
 	}
 	if skipped := calls - recorded; calls >= recorded && skipped > h.skipped {

@@ -126,8 +126,7 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Of a function of which enough was recorded a tenth of the share is, in later processes as well, and the count stays
-// exact.
+// Of a function of which enough was recorded a tenth of the share is, and the count stays exact.
 func TestEnoughIsSampledLess(t *testing.T) {
 	prog := build(t, "burst.c", burstProgram, "gcc", "-g", "-O2", "-pthread")
 	sink := newSink(t)
