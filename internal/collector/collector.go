@@ -269,9 +269,9 @@ type Glancer interface {
 // Spinner is a Runtime that can show that threads will never leave their loops.
 type Spinner interface {
 	// Spin looks at the threads of processes that nobody observes which run, or sleep for a time. Those with system
-	// calls of other kinds are left out. Nil without an error: there are too many. before is what an earlier look left
-	// as after, or nil: by it loops in which threads wait for each other's next step for ever are told from those that
-	// get somewhere.
+	// calls of other kinds are left out. Nil without an error: there are none, or too many; empty: all are met amid a
+	// runtime's change from one task to another. before is what an earlier look left as after, or nil: by it loops in
+	// which threads wait for each other's next step for ever are told from those that get somewhere.
 	Spin(ctx context.Context, pids []int, root string, before any) (loops []Loop, after any, err error)
 }
 

@@ -335,7 +335,7 @@ func (o *once) trapped(tid int) bool {
 	o.hits[[2]uint64{tr.addr, uint64(number)}]++
 	tr.seen++
 	h := o.holdOf(tr, number)
-	if o.looking() || o.held > 0 || h != nil {
+	if o.looking() || o.held > 0 || h != nil || tr.seen == 1 {
 		o.visits = append(o.visits, visit{site: tr.site, thread: number,
 			addr: tr.site.address(&regs), held: h != nil})
 	}
@@ -403,8 +403,19 @@ func (o *once) hold(tid int, tr *trap, h *Hold) {
 		o.arm(o.work.meanwhile) //nolint:errcheck // less is told then
 		o.set(tr, true)         //nolint:errcheck // the program is gone
 	}
-	time.AfterFunc(time.Duration(h.Ms)*time.Millisecond, func() {
+	o.release(tid, tr, h, o.others(tid), 0)
+}
+
+// release lets a held thread go on when its time is over: later on a busy machine, where the others had no CPU
+// meanwhile. had is what they had when it began.
+func (o *once) release(tid int, tr *trap, h *Hold, had time.Duration, waits int) {
+	long := time.Duration(h.Ms) * time.Millisecond
+	time.AfterFunc(long, func() {
 		o.t.Do(context.Background(), func() error { //nolint:errcheck // the run is over
+			if waits < mostWaits && !o.over && o.others(tid)-had < long/2 && o.wantCPU(tid) {
+				o.release(tid, tr, h, had, waits+1)
+				return nil
+			}
 			if o.held--; o.held == 0 {
 				for _, other := range o.traps {
 					if !o.wanted(other) {
@@ -416,6 +427,26 @@ func (o *once) hold(tid int, tr *trap, h *Hold) {
 			return nil
 		})
 	})
+}
+
+// others is how much CPU time the other threads have had.
+func (o *once) others(but int) (sum time.Duration) {
+	for tid := range o.threads {
+		if tid != but {
+			sum += ptrace.CPUTime(tid)
+		}
+	}
+	return sum
+}
+
+// wantCPU reports whether any other thread could run.
+func (o *once) wantCPU(but int) bool {
+	for tid := range o.threads {
+		if tid != but && ptrace.Wants(tid) {
+			return true
+		}
+	}
+	return false
 }
 
 // address is where the instruction's memory is.

@@ -397,15 +397,26 @@ func (f *found) rate() float64 { return float64(f.often) / float64(max(f.of, 1))
 
 // try runs once with holds, and where that fails, again and again.
 func (h *hunter) try(holds []Hold) (f found, err error) {
-	e, _, err := h.run(work{holds: holds})
+	e, visits, err := h.run(work{holds: holds})
 	if err != nil || !h.failed(&e) {
 		return f, err
 	}
-	f, err = h.confirm(holds, e.Hang)
+	f, err = h.confirm(delayed(holds, visits), e.Hang)
 	if f.often > 0 {
 		h.o.Tell("run %d: %v, in %d of %d runs with a thread held in %s", h.runs, &e, f.often, f.of, holds[0].Function)
 	}
 	return f, err
+}
+
+// delayed are the holds of a run that failed. Where the thread that was to be held did not come, another was there for
+// the moment that a trap takes, which was enough: it is the one to hold.
+func delayed(holds []Hold, visits []visit) []Hold {
+	if len(holds) != 1 || len(visits) == 0 || slices.ContainsFunc(visits, func(v visit) bool { return v.held }) {
+		return holds
+	}
+	h := holds[0]
+	h.Thread, h.Hit = visits[0].thread, 1
+	return []Hold{h}
 }
 
 // confirm repeats a plan, and the program without it. Nothing is found where it does not fail more often with it.

@@ -72,7 +72,7 @@ func (w *loopWatch) due(now, news time.Time, running bool, list func() []Process
 const (
 	mutualLooks  = 10
 	mutualAfter  = 120 * time.Millisecond
-	passingLooks = 5
+	passingLooks = 10
 	passingAfter = 40 * time.Millisecond
 )
 
@@ -135,7 +135,7 @@ func (w *Watch) examineLoops(ctx context.Context, l *loopWatch, all []Process) (
 	loops, after, err := w.Spin(ctx, pids, l.last)
 	l.last = after
 	if err != nil || len(loops) == 0 {
-		return Verdict{}, false
+		return Verdict{passing: err == nil && loops != nil}, false
 	}
 	rep, err := w.Look(ctx, pids) // afterwards: a look at a target stops its threads, which is not what they do
 	if err != nil || rep == nil {

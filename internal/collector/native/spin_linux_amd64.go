@@ -123,6 +123,7 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 // examine looks at threads that stand. whole: all that should stand do.
 func examine(all []*spinning, stands func(s *spinning) bool, whole bool, before any) (out []collector.Loop, after any) {
 	all = slices.DeleteFunc(all, (*spinning).schedules)
+	out = []collector.Loop{}
 	for _, s := range all {
 		if s.res.Why = "it could not be stopped"; s.rest != nil || stands(s) {
 			s.prove(whole, len(all) == 1)
