@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"internal/cli": {"internal/dap", "internal/daemon", "internal/export", "internal/query", "internal/store",
 		"internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install",
 		"internal/collector", "internal/hunt", "internal/page", "internal/fleet", "internal/bucket",
-		"internal/scenario", "internal/ui/display", "internal/follow", "internal/group"},
+		"internal/scenario", "internal/ui/display", "internal/follow", "internal/group", "internal/checkout"},
 	"internal/group":  {}, // knows the tools by their answers alone
 	"internal/follow": {}, // knows the tools by what they say alone
 	"internal/hunt":   {"internal/symbol", "internal/ptrace"},
@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 		"internal/hunt", "internal/iochan", "internal/scenario", // what channels there are
 		"internal/ui", "internal/ui/desktop"},
 	"internal/session": {"internal/collector", "internal/report", "internal/iochan", "internal/store",
-		"internal/settings", "internal/crash", "internal/ui/display"},
+		"internal/settings", "internal/crash", "internal/ui/display", "internal/checkout"},
 	// user interfaces: what a session's program shows, and hands
 	"internal/ui":         {},
 	"internal/ui/dbus":    {},
@@ -68,11 +68,11 @@ var mayImport = map[string][]string{
 		"internal/ui/wayland"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
 		"internal/expr", // claims over recorded values
-		"internal/switches",
-		"internal/exchange"},
+		"internal/switches", "internal/exchange"},
 	"internal/exchange": {"internal/wire"},
 	// whole sessions, put where those of many machines are
-	"internal/fleet":    {"internal/bucket", "internal/export", "internal/store"},
+	"internal/fleet":    {"internal/bucket", "internal/export", "internal/store", "internal/parquet"},
+	"internal/checkout": {},
 	"internal/bucket":   {},
 	"internal/columns":  {},
 	"internal/pager":    {},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -34,10 +35,10 @@ func (a *app) fleetCommand() *cobra.Command {
 		Long: `Asks over all sessions that strobe push put at a place. A question is one of
 
 ` + questionList() + `
-or SQL over the tables sessions, calls and events, whose columns DESCRIBE calls tells. The last green run is the last
-earlier session of the same service, command and arguments that exited with 0. DuckDB answers, which has to be
-installed: duckdb in PATH, or Python's module. Tables in a store of objects are brought here once, since they never
-change. --print shows the SQL instead, for DuckDB or with --dialect for another engine over the same files; places of
+or SQL over the tables sessions, calls, events and tests, whose columns DESCRIBE calls tells. The last green run is
+the last earlier session of the same service, command and arguments that exited with 0. DuckDB answers, which has to
+be installed: duckdb in PATH, or Python's module. Tables in a store of objects are brought here once, since they
+never change. --print shows the SQL instead, for DuckDB or with --dialect for another engine over the same files; places of
 other engines' tables are to be set there.`,
 		Example: `  strobe fleet sessions --from s3://traces/shop
   strobe fleet regressions --session app-2026-05-04-10h30.1f0c22aa --from /mnt/traces
@@ -65,6 +66,7 @@ other engines' tables are to be set there.`,
 	f.StringVar(&ask.from, "from", "", "s3://BUCKET/PREFIX or a folder (default: "+placeVariable+")")
 	f.StringVar(&ask.Service, "service", "", "only of this service")
 	f.StringVar(&ask.Function, "function", "", "only of this function, by its whole name")
+	f.StringVar(&ask.Test, "test", "", "name of the test, of question test")
 	f.StringVar(&ask.Session, "session", "", "name of the session, as question sessions tells it")
 	f.Int64Var(&ask.OverNs, "over", 1_000_000, "nanoseconds above which question slow counts a call")
 	f.IntVar(&ask.Limit, "limit", 50, "rows at most")
@@ -96,21 +98,21 @@ func (a *app) fleet(ctx context.Context, question string, ask *fleetAsk) error {
 	if err != nil {
 		return err
 	}
-	tables, sql := []string{"sessions", "calls"}, question
+	var tables []string // none: all that there are
+	sql := question
 	if q := fleet.FindQuestion(question); q != nil {
 		if sql, err = q.SQL(d, ask.Asked); err != nil {
 			return err
 		}
-		if q.Name == "sessions" {
-			tables = tables[:1]
-		}
+		tables = q.Tables
 	} else if !strings.Contains(strings.TrimSpace(question), " ") {
 		return fault.New(fault.ValidationError, "See strobe fleet --help for the questions.", "no question %q", question)
-	} else {
-		tables = append(tables, "events")
 	}
 	if ask.show {
-		fmt.Fprintf(a.out, "%s%s;\n", d.Relations(strings.TrimRight(ask.from, "/")), sql)
+		if tables == nil {
+			tables = fleet.AllTables
+		}
+		fmt.Fprintf(a.out, "%s%s;\n", d.Relations(strings.TrimRight(ask.from, "/"), tables), sql)
 		return nil
 	}
 	if d != &fleet.Dialects[0] {
@@ -120,33 +122,45 @@ func (a *app) fleet(ctx context.Context, question string, ask *fleetAsk) error {
 	if err != nil {
 		return err
 	}
-	dir, err := a.tablesOf(ctx, b, ask.Service, tables)
+	dir, there, err := a.tablesOf(ctx, b, ask.Service, tables)
 	if err != nil {
 		return err
 	}
-	relations := ""
-	for _, t := range tables {
-		relations += d.Relation(t, dir)
-	}
-	return a.askEngine(ctx, relations+sql+";", dir, question)
+	return a.askEngine(ctx, d.Relations(dir, there)+sql+";", dir, question)
 }
 
-// tablesOf returns the folder in which the tables of b are.
-func (a *app) tablesOf(ctx context.Context, b bucket.Bucket, service string, tables []string) (string, error) {
-	keys, err := b.List(ctx, "sessions/")
-	if err != nil {
-		return "", err
+// tablesOf returns the folder in which the tables of b are, and which. tables are those that are wanted: nil is all
+// that there are.
+func (a *app) tablesOf(ctx context.Context, b bucket.Bucket, service string, tables []string) (_ string, _ []string,
+	err error) {
+	ones := map[string]bool{}
+	for _, kind := range []string{"sessions", "tests"} { // calls and events come with their sessions
+		keys, err := b.List(ctx, kind+"/")
+		if err != nil {
+			return "", nil, err
+		}
+		ones[kind] = len(keys) > 0
 	}
-	if len(keys) == 0 {
-		return "", fault.New(fault.SessionNotFound, "Put some there: strobe push ID --to PLACE.", "%s has no sessions",
+	here := func(table string) bool {
+		return ones["tests"] && table == "tests" || ones["sessions"] && table != "tests"
+	}
+	if tables == nil {
+		tables = slices.DeleteFunc(slices.Clone(fleet.AllTables), func(t string) bool { return !here(t) })
+	}
+	switch {
+	case slices.ContainsFunc(tables, func(t string) bool { return !here(t) }) && slices.Contains(tables, "tests"):
+		return "", nil, fault.New(fault.SessionNotFound, "Put some there: strobe test --push --to PLACE.",
+			"%s has no runs of tests", b.Where())
+	case len(tables) == 0 || !slices.Contains(tables, "tests") && !here("sessions"):
+		return "", nil, fault.New(fault.SessionNotFound, "Put some there: strobe push ID --to PLACE.", "%s has no sessions",
 			b.Where())
 	}
 	if filepath.IsAbs(b.Where()) {
-		return b.Where(), nil
+		return b.Where(), tables, nil
 	}
 	home, err := daemon.Home()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	sum := sha256.Sum256([]byte(os.Getenv("AWS_ENDPOINT_URL") + "\x00" + b.Where()))
 	dir := filepath.Join(home, "fleet", hex.EncodeToString(sum[:8]))
@@ -154,7 +168,7 @@ func (a *app) tablesOf(ctx context.Context, b bucket.Bucket, service string, tab
 	if n > 0 {
 		fmt.Fprintf(a.err, "%d tables brought from %s to %s\n", n, b.Where(), dir)
 	}
-	return dir, err
+	return dir, tables, err
 }
 
 func (a *app) askEngine(ctx context.Context, sql, dir, question string) error {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/strobe-debug/strobe/internal/fault"
 )
 
 // shownTest is a test run as the command prints it.
@@ -70,7 +74,8 @@ func (a *app) testCommand() *cobra.Command {
 	var onStuck string
 	var setup bool
 	var language string
-	var cmp compareFlags
+	var against compareFlags
+	var after testAfter
 	c := &cobra.Command{
 		Use:   "test [flags] [TEST] [-- ARGS...]",
 		Short: "Run a project's tests, with structured failures",
@@ -78,13 +83,17 @@ func (a *app) testCommand() *cobra.Command {
 command that runs that one test again. With --setup it runs nothing, and says how the project gets its first test.
 With --trace the tests run under observation, and the session has their calls. A name alone is a test's, as with
 --test; arguments behind -- go to the framework. The exit code is 0 where all passed, 1 where a test failed or none
-ran, 2 where they could not be run. With --compare a failing and a passing run are traced, and the first call that
-differs is shown; the exit code is then 0 where nothing differs, 1 where something does.`,
+ran, 2 where they could not be run. With --push the run joins those of other machines, and what became worse since
+the last green one of its branch (or, where there is none, of the branch that it is to be merged into) is told:
+failures, slower tests, and with --trace functions that are slower, newly called or newly failing. With --compare a
+failing and a passing run are traced, and the first call that differs is shown; the exit code is then 0 where nothing
+differs, 1 where something does.`,
 		Example: `  strobe test
   strobe test -C services/api --level unit
   strobe test --test 'tests/test_parser.py::test_empty' --trace 'parser.*'
   strobe test --command ./build/unit_tests
   strobe test --setup
+  strobe test --push --to s3://traces/shop --annotate auto
   strobe test --compare --test tests::dear --against tests::cheap`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := filepath.Abs(dir)
@@ -127,13 +136,23 @@ differs is shown; the exit code is then 0 where nothing differs, 1 where somethi
 			if setup {
 				return a.setupTests(cmd.Context(), req, language)
 			}
-			if cmp.asked() {
-				if err := cmp.add(req); err != nil {
+			if against.asked() {
+				if err := against.add(req); err != nil {
 					return err
 				}
 				return a.compareTests(cmd.Context(), req)
 			}
-			return a.runTests(cmd.Context(), req)
+			if _, err := annotator(after.annotate); err != nil {
+				return err
+			}
+			after.root, after.scope = root, scopeOf(req)
+			after.to = cmp.Or(after.to, os.Getenv(placeVariable))
+			after.branch = cmp.Or(after.branch, branchOf(root))
+			if after.push && after.to == "" {
+				return fault.New(fault.ValidationError, "Give --to s3://BUCKET/PREFIX or a folder, or set "+placeVariable+".",
+					"no place to push to is named")
+			}
+			return a.runTests(cmd.Context(), req, &after)
 		},
 	}
 	c.Flags().StringVarP(&dir, "directory", "C", ".", "the project")
@@ -149,12 +168,13 @@ differs is shown; the exit code is then 0 where nothing differs, 1 where somethi
 	c.Flags().StringVar(&onStuck, "on-stuck", "",
 		"a test that is shown never to go on: end the run soon (end, the default), or keep it for looking at (keep)")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "end the tests after this time, without compiling")
-	cmp.register(c.Flags())
+	against.register(c.Flags())
+	after.register(c.Flags())
 	return c
 }
 
 // runTests follows a run to its end; an interrupt cancels it.
-func (a *app) runTests(ctx context.Context, req map[string]any) error {
+func (a *app) runTests(ctx context.Context, req map[string]any, then *testAfter) error {
 	raw, err := a.followTests(ctx, req)
 	if err != nil {
 		return err
@@ -163,7 +183,17 @@ func (a *app) runTests(ctx context.Context, req map[string]any) error {
 	if err := decode("debug_test", raw, &r); err != nil {
 		return err
 	}
-	return a.testEnded(&r, raw)
+	raw, failure := a.after(ctx, &r, raw, then)
+	ended := a.testEnded(&r, raw)
+	if then.pushed != nil && !a.json {
+		a.printPushed(then.pushed)
+	}
+	failure = errors.Join(failure, a.annotateTests(&r, then))
+	if ended != nil && failure != nil { // the tests' own end is the command's
+		fmt.Fprintf(a.err, "strobe: %v\n", failure)
+		return ended
+	}
+	return cmp.Or(ended, failure)
 }
 
 // followTests returns the answer at a run's end.

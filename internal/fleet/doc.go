@@ -8,6 +8,8 @@
 //	events/service=S/day=D/NAME.parquet
 //	db/NAME.db
 //	sessions/service=S/day=D/NAME.parquet
+//	tests/service=S/day=D/RUN.parquet
+//	runs/service=S/branch=B/RUN.json
 //
 // Invariants: an object never changes, so that pushing twice is pushing once; a session's row in sessions comes last,
 // and questions see only sessions that have one: an interrupted push is nothing.

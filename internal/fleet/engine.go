@@ -128,7 +128,10 @@ func readRows(data []byte) (*Rows, error) {
 // Foreign names files among ours that hinder questions: of another program, damaged, or of a newer Strobe; "" where
 // there is none.
 func (e *Engine) Foreign(ctx context.Context, place string) string {
-	for _, table := range order {
+	for _, table := range AllTables {
+		if found, err := filepath.Glob(filepath.Join(place, table, "*", "*", "*.parquet")); err == nil && len(found) == 0 {
+			continue
+		}
 		glob := Dialects[0].quote(place + "/" + table + "/*/*/*.parquet")
 		rows, err := e.Run(ctx, "SELECT f.file_name FROM parquet_file_metadata("+glob+") f LEFT JOIN (SELECT file_name FROM "+
 			"parquet_kv_metadata("+glob+") WHERE decode(key) = 'strobe.schema' AND decode(value) = '1') o ON "+

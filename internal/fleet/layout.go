@@ -48,6 +48,7 @@ type Pushed struct {
 	There   int    `json:"there"`
 	Bytes   int64  `json:"bytes"` // of those that were made
 	Events  int64  `json:"events"`
+	Command string `json:"-"` // of the session: its program's name
 }
 
 // Place is where sessions are pushed to: a bucket, or what a ticket lets.
@@ -74,7 +75,7 @@ func OpenPlace(to string, env func(string) string) (*Place, error) {
 func (pl *Place) Push(ctx context.Context, st *store.Store, scratch string) (*Pushed, error) {
 	meta := st.Meta()
 	name, service, day := export.Name(meta), export.Service(meta), export.Day(meta)
-	p := &Pushed{Session: name, To: pl.bucket.Where()}
+	p := &Pushed{Session: name, To: pl.bucket.Where(), Command: filepath.Base(meta.Command)}
 	if t := pl.ticket; t != nil {
 		if err := t.fits(meta); err != nil {
 			return nil, err

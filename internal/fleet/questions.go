@@ -12,6 +12,7 @@ type Question struct {
 	Name   string
 	About  string
 	Params []string // that it needs
+	Tables []string // that it reads, as Relation takes them
 	sql    string
 }
 
@@ -19,33 +20,56 @@ type Question struct {
 // {word:column} what engines say in words of their own, or a filter. They read the relations calls and sessions; calls
 // has the columns of its table, service and day, for sessions that are there whole.
 var Questions = []Question{
-	{Name: "sessions", About: "what there is: by service and commit, newest first", sql: `
+	{Name: "sessions", Tables: sessionsAlone, About: "what there is: by service and commit, newest first", sql: `
 SELECT s.session, s.service, s.commit, s.host, s.status, s.exit_code, s.signal, s.events, s.started_unix_ns
 FROM sessions s WHERE {service:s} ORDER BY s.started_unix_ns DESC, s.session LIMIT $limit`},
-	{Name: "p99", About: "calls and their times by service, day and function", sql: `
+	{Name: "p99", Tables: callTables, About: "calls and their times by service, day and function", sql: `
 SELECT c.service, c.day, c.function, COUNT(*) AS calls, {median:c.duration_ns} AS median_ns,
   {p99:c.duration_ns} AS p99_ns, MAX(c.duration_ns) AS max_ns
 FROM calls c WHERE c.duration_ns IS NOT NULL AND {service:c} AND {function:c}
 GROUP BY c.service, c.day, c.function ORDER BY c.service, c.day, p99_ns DESC, c.function LIMIT $limit`},
-	{Name: "first-null", Params: []string{"function"}, About: "the first session in which a function returned null", sql: `
+	{Name: "first-null", Params: []string{"function"}, Tables: callTables,
+		About: "the first session in which a function returned null", sql: `
 SELECT s.session, s.service, s.commit, s.host, s.started_unix_ns, COUNT(*) AS nulls, MIN(c.call) AS first_call
 FROM calls c JOIN sessions s ON s.session = c.session
 WHERE c.outcome = 'returned' AND c.result = 'null' AND {function:c} AND {service:c}
 GROUP BY s.session, s.service, s.commit, s.host, s.started_unix_ns
 ORDER BY s.started_unix_ns, s.session LIMIT $limit`},
-	{Name: "slow", About: "calls that took longer than --over, by commit", sql: `
+	{Name: "slow", Tables: callTables, About: "calls that took longer than --over, by commit", sql: `
 SELECT c.service, c.commit, c.function, COUNT(*) AS calls,
   SUM(CASE WHEN c.duration_ns > $over THEN 1 ELSE 0 END) AS slow, MAX(c.duration_ns) AS max_ns
 FROM calls c WHERE c.duration_ns IS NOT NULL AND {service:c} AND {function:c}
 GROUP BY c.service, c.commit, c.function HAVING MAX(c.duration_ns) > $over
 ORDER BY slow DESC, c.service, c.commit, c.function LIMIT $limit`},
-	{Name: "new-functions", Params: []string{"session"}, sql: newFunctions,
+	{Name: "new-functions", Params: []string{"session"}, Tables: callTables, sql: newFunctions,
 		About: "functions that a session called and the last green run did not"},
-	{Name: "new-errors", Params: []string{"session"}, sql: newErrors,
+	{Name: "new-errors", Params: []string{"session"}, Tables: callTables, sql: newErrors,
 		About: "what left a session's functions and not those of the last green run"},
-	{Name: "regressions", Params: []string{"session"}, sql: regressions,
+	{Name: "regressions", Params: []string{"session"}, Tables: callTables, sql: regressions,
 		About: "a session against the last green run: slower, newly called, newly failing"},
+	{Name: "test", Params: []string{"test"}, Tables: testsAlone, About: "what became of a test, by branch and commit, " +
+		"newest first", sql: `
+SELECT t.service, t.branch, t.commit, t.suite, t.test, COUNT(*) AS runs, SUM(t.fails) AS failed,
+  {median:t.duration_ns} AS median_ns, MAX(t.duration_ns) AS max_ns, MIN(t.message) AS message,
+  MAX(t.started_unix_ns) AS last_unix_ns
+FROM tests t WHERE {test:t} AND {service:t} GROUP BY t.service, t.branch, t.commit, t.suite, t.test
+ORDER BY last_unix_ns DESC, t.service, t.suite, t.branch LIMIT $limit`},
+	{Name: "flaky", Tables: testsAlone, About: "tests that both passed and failed at one commit", sql: `
+SELECT t.service, t.commit, t.suite, t.test, COUNT(*) AS runs, SUM(t.fails) AS failed, MIN(t.message) AS message
+FROM tests t WHERE t.commit IS NOT NULL AND (t.fails = 1 OR t.status = 'passed') AND {service:t}
+GROUP BY t.service, t.commit, t.suite, t.test HAVING SUM(t.fails) > 0 AND SUM(t.fails) < COUNT(*)
+ORDER BY MAX(t.started_unix_ns) DESC, t.service, t.suite, t.test LIMIT $limit`},
 }
+
+// AllTables are all that questions in SQL may read.
+var AllTables = []string{"sessions", "calls", "events", "tests"}
+
+// Tables of questions.
+var (
+	sessionsAlone = []string{"sessions"}
+	callTables    = []string{"sessions", "calls"}
+	testsAlone    = []string{"tests"}
+)
 
 const newFunctions = `
 WITH` + greenRun + `
@@ -94,6 +118,10 @@ green AS (SELECT s.session FROM sessions s JOIN subject t ON s.service = t.servi
     AND s.args = t.args AND s.started_unix_ns < t.started_unix_ns
   WHERE s.status = 'exited' AND s.exit_code = 0 AND s.crashes = 0
   ORDER BY s.started_unix_ns DESC, s.session DESC LIMIT 1)`
+
+// greenNamed is greenRun where the other session is given.
+const greenNamed = ` subject AS (SELECT s.session FROM sessions s WHERE s.session = $session),
+green AS (SELECT s.session FROM sessions s WHERE s.session = $green)`
 
 // Dialect is what an engine says otherwise than others.
 type Dialect struct {
@@ -176,9 +204,11 @@ func FindQuestion(name string) *Question {
 
 // Asked are a question's parameters. "" and 0 are not given.
 type Asked struct {
-	Service, Function, Session string
-	OverNs                     int64
-	Limit                      int
+	Service, Function, Session, Test string
+	// Green is the session that Session is compared with; "": the last green run.
+	Green  string
+	OverNs int64
+	Limit  int
 }
 
 // quoted is what stands between quotes for a text.
@@ -197,17 +227,20 @@ func (q *Question) SQL(d *Dialect, a Asked) (string, error) {
 	if service != "" {
 		service = folderName(service)
 	}
-	given := map[string]string{"service": service, "function": a.Function, "session": a.Session}
+	given := map[string]string{"service": service, "function": a.Function, "session": a.Session,
+		"test": a.Test}
 	for _, p := range q.Params {
 		if given[p] == "" {
 			return "", fault.New(fault.ValidationError, "Give --"+p+".", "question %s is about a %s", q.Name, p)
 		}
 	}
-	words := []string{"$limit", fmt.Sprint(a.Limit), "$over", fmt.Sprint(a.OverNs), "$session", d.quote(a.Session),
+	words := []string{"$limit", fmt.Sprint(a.Limit), "$over", fmt.Sprint(a.OverNs),
+		"$session", d.quote(a.Session), "$green", d.quote(a.Green),
 		"{median:c.duration_ns}", fmt.Sprintf(d.median, "c.duration_ns"),
+		"{median:t.duration_ns}", fmt.Sprintf(d.median, "t.duration_ns"),
 		"{p99:c.duration_ns}", fmt.Sprintf(d.p99, "c.duration_ns"), "{kind:c.thrown}", fmt.Sprintf(d.kind, "c.thrown")}
-	for _, relation := range []string{"c", "s"} {
-		for _, column := range []string{"service", "function"} {
+	for _, relation := range []string{"c", "s", "t"} {
+		for _, column := range []string{"service", "function", "test"} {
 			is := "1 = 1"
 			if v := given[column]; v != "" {
 				is = relation + "." + column + " = " + d.quote(v)
@@ -215,25 +248,32 @@ func (q *Question) SQL(d *Dialect, a Asked) (string, error) {
 			words = append(words, "{"+column+":"+relation+"}", is)
 		}
 	}
-	out := strings.NewReplacer(words...).Replace(q.sql) // at once: nothing in a text that was given is a word
+	form := q.sql
+	if a.Green != "" {
+		form = strings.Replace(form, greenRun, greenNamed, 1)
+	}
+	out := strings.NewReplacer(words...).Replace(form) // at once: nothing in a text that was given is a word
 	return strings.TrimSpace(out), nil
 }
 
-// Relations declares all that questions read, for files below place.
-func (d *Dialect) Relations(place string) string {
+// Relations declares tables for files below place, with what comes before them.
+func (d *Dialect) Relations(place string, tables []string) string {
 	out := d.before
-	for _, t := range []string{"sessions", "calls", "events"} {
+	for _, t := range tables {
 		out += d.Relation(t, place)
 	}
 	return out
 }
 
-// Relation declares one table; sessions has to be the first.
+// Relation declares one table; sessions has to be the first, tests is by itself.
 func (d *Dialect) Relation(table, place string) string {
 	form := d.table
-	if table == "sessions" {
+	switch table {
+	case "sessions":
 		form = d.sessions + "%[2]s" // each word is used
 		table = ""
+	case "tests":
+		form = strings.Replace(form, " WHERE "+wholeOnly, "", 1)
 	}
 	return fmt.Sprintf(form, d.quoted(place), table)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/strobe-debug/strobe/internal/bucket"
 	"github.com/strobe-debug/strobe/internal/event"
@@ -98,7 +99,94 @@ func newLake(t *testing.T) (dir, last string) {
 			}
 		}
 	}
+	for n := range runs {
+		if _, err := place.PushTests(t.Context(), newTestRun(n), t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return dir, last
+}
+
+// newTestRun is one run of shop's tests, two of each commit: of those in the last the second fails.
+func newTestRun(n int) *TestRun {
+	began := time.Unix(1_790_000_000+int64(n)*3600, 0)
+	r := &TestRun{Name: RunName(began, fmt.Sprintf("test/%d", n)), Service: "shop", Branch: "main", Host: "h1",
+		Commit: fmt.Sprintf("c%03d", n/2), Framework: "go", BeganNs: began.UnixNano(), Green: n != lastRun,
+		Tests: []TestResult{{Suite: "till", Name: "TestSum", Status: "passed", DurationNs: 1e6},
+			{Name: "TestIt's", Status: "passed", DurationNs: 2e6, File: "a.go", Line: 3}}}
+	if n == lastRun {
+		t := &r.Tests[1]
+		t.Status, t.Fails, t.Message = "failed", true, "no \xff\n'good'"
+	}
+	return r
+}
+
+// TestLastGreen: of runs of other branches, scopes and later ones none is compared with.
+func TestLastGreen(t *testing.T) {
+	place, err := OpenPlace(t.TempDir(), os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range runs {
+		r := newTestRun(n)
+		if n == 3 {
+			r.Branch = "a/b"
+		}
+		if n == 4 {
+			r.Branch = "a_b" // lies in the same folder
+		}
+		if n == 6 {
+			r.Scope = "test=TestSum"
+		}
+		for i, made := range []int{2, 0} {
+			if p, err := place.PushTests(t.Context(), r, t.TempDir()); err != nil || p.Made != made {
+				t.Fatalf("push %d of run %d: %+v, %v", i, n, p, err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		n      int
+		branch string
+		want   int
+	}{{lastRun, "main", 5}, {5, "main", 2}, {0, "main", -1}, {lastRun, "a/b", 3}, {lastRun, "a_b", 4}, {lastRun, "", -1}} {
+		green, err := place.LastGreen(t.Context(), newTestRun(c.n), c.branch)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case green == nil && c.want >= 0, green != nil && (c.want < 0 || green.Name != newTestRun(c.want).Name):
+			t.Errorf("of run %d and branch %q: %+v, want run %d", c.n, c.branch, green, c.want)
+		}
+	}
+	foreign := runPrefix("shop", "main") + "0.json"
+	file := filepath.Join(t.TempDir(), "0.json")
+	if err := os.WriteFile(file, []byte(`{"schema":7}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := place.bucket.Put(t.Context(), foreign, file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := place.LastGreen(t.Context(), newTestRun(0), "main"); err == nil || !strings.Contains(err.Error(), foreign) {
+		t.Errorf("a foreign file: %v", err)
+	}
+}
+
+// TestChanges: what is worse is told, tests without names of their own by their order.
+func TestChanges(t *testing.T) {
+	test := func(name, status string, took time.Duration) TestResult {
+		return TestResult{Name: name, Status: status, Fails: status == "failed", DurationNs: took.Nanoseconds()}
+	}
+	green := &TestRun{Tests: []TestResult{test("twice", "passed", 0), test("twice", "passed", 0), test("gone", "passed", 0),
+		test("slow", "passed", 100e6), test("little", "passed", 1e6), test("skips", "passed", 0)}}
+	now := &TestRun{Tests: []TestResult{test("twice", "passed", 0), test("twice", "failed", 0), test("fresh", "failed", 0),
+		test("slow", "passed", 300e6), test("little", "passed", 90e6), test("skips", "skipped", 9e9), test("ok", "passed", 9e9)}}
+	var got []string
+	for _, c := range now.Changes(green) {
+		got = append(got, c.What+" "+c.Test)
+	}
+	want := []string{"newly failing twice", "new and failing fresh", "slower slow", "gone gone"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // duckDB is the engine that is tested: Python's module, of which CI has one.
@@ -140,7 +228,11 @@ print(json.dumps([dict(zip(names, r)) for r in zip(*rows.values())]))
 
 func ask(t *testing.T, e *Engine, d *Dialect, dir, sql string) string {
 	t.Helper()
-	rows, err := e.Run(t.Context(), d.Relations(dir)+sql+";\n")
+	tables := []string{"sessions", "calls", "events"}
+	if strings.Contains(sql, "FROM tests") {
+		tables = testsAlone
+	}
+	rows, err := e.Run(t.Context(), d.Relations(dir, tables)+sql+";\n")
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", d.Name, err, sql)
 	}
@@ -185,9 +277,16 @@ func TestQuestions(t *testing.T) {
 			return strings.Contains(r, `"newly called" "fresh"`) && strings.Contains(r, `"newly failing" "fn1"`) &&
 				strings.Count(r, "\n") == 3
 		},
+		"test": func(r string) bool {
+			return strings.HasPrefix(line(r, 1), `"shop" "main" "c003" null "TestIt's" 2 1 2000000 2000000 "no `) &&
+				strings.Count(r, "\n") == runs/2+1
+		},
+		"flaky": func(r string) bool {
+			return strings.HasPrefix(line(r, 1), `"shop" "c003" null "TestIt's" 2 1 `) && strings.Count(r, "\n") == 2
+		},
 	}
 	for _, q := range Questions {
-		asked := Asked{Service: "shop", Session: last, OverNs: 20_000, Limit: 100}
+		asked := Asked{Service: "shop", Session: last, Test: "TestIt's", OverNs: 20_000, Limit: 100}
 		if q.Name == "first-null" {
 			asked.Function = "find"
 		}
