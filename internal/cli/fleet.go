@@ -38,8 +38,8 @@ func (a *app) fleetCommand() *cobra.Command {
 or SQL over the tables sessions, calls, events and tests, whose columns DESCRIBE calls tells. The last green run is
 the last earlier session of the same service, command and arguments that exited with 0. DuckDB answers, which has to
 be installed: duckdb in PATH, or Python's module. Tables in a store of objects are brought here once, since they
-never change. --print shows the SQL instead, for DuckDB or with --dialect for another engine over the same files; places of
-other engines' tables are to be set there.`,
+never change. --print shows the SQL instead, for DuckDB or with --dialect for another engine over the same files;
+places of other engines' tables are to be set there.`,
 		Example: `  strobe fleet sessions --from s3://traces/shop
   strobe fleet regressions --session app-2026-05-04-10h30.1f0c22aa --from /mnt/traces
   strobe fleet first-null --function shop::find --from /mnt/traces
