@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -124,7 +125,7 @@ func (w *summaryWriter) processes() error {
 		case e.ExitCode != nil:
 			text = fmt.Sprintf("%s %d", e.What, *e.ExitCode)
 		case e.Command != "":
-			text += " " + path.Base(e.Command)
+			text += " " + shortCommand(e.Command)
 		}
 		all[i].text = append(all[i].text, text)
 		return n < 1000
@@ -143,6 +144,20 @@ func (w *summaryWriter) processes() error {
 	}
 	w.items("processes: ", items)
 	return nil
+}
+
+// maxCommand bounds a command line in a list of processes, in bytes.
+const maxCommand = 80
+
+// shortCommand is a command line without the folders of its program, whose name is in quotes where it has blanks.
+func shortCommand(line string) string {
+	name, rest, _ := strings.Cut(line, " ")
+	if quoted, err := strconv.QuotedPrefix(line); err == nil {
+		if text, err := strconv.Unquote(quoted); err == nil {
+			name, rest = strconv.Quote(path.Base(text)), strings.TrimPrefix(line[len(quoted):], " ")
+		}
+	}
+	return cut(strings.TrimSpace(path.Base(name)+" "+rest), maxCommand)
 }
 
 // items writes a list of at most maxTold.

@@ -180,3 +180,18 @@ func TestWhy(t *testing.T) {
 		}
 	}
 }
+
+func TestShortCommand(t *testing.T) {
+	for line, want := range map[string]string{
+		"/usr/bin/tmux -f /dev/null new":        "tmux -f /dev/null new",
+		`"/opt/my tools/a b" x "/y z"`:          `"a b" x "/y z"`,
+		"cat":                                   "cat",
+		"":                                      ".",
+		`"unended /x`:                           `"unended /x`,
+		"/bin/sh -c " + strings.Repeat("x", 99): "sh -c " + strings.Repeat("x", 74) + "…(+25 bytes)",
+	} {
+		if got := shortCommand(line); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
