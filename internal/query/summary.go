@@ -66,6 +66,9 @@ func (w *summaryWriter) line(format string, args ...any) { fmt.Fprintf(&w.b, for
 func (w *summaryWriter) session(s store.Stats) {
 	m, r := w.a.st.Meta(), w.a.st.Result()
 	how := cmp.Or(r.Status, "runs")
+	if how == "exited" && r.ExitCode == nil && r.Signal == "" { // it was let go, and may run on
+		how = "observed no more"
+	}
 	if r.ExitCode != nil {
 		how += fmt.Sprintf(" %d", *r.ExitCode)
 	}

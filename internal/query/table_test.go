@@ -181,6 +181,20 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+// TestSummaryOfReleased: a program that was let go is not said to have ended.
+func TestSummaryOfReleased(t *testing.T) {
+	st := sums(t).st
+	for want, r := range map[string]store.Result{": observed no more, ": {Status: "exited"},
+		": exited 0, ": {Status: "exited", ExitCode: new(int)}, ": crashed SIGSEGV, ": {Status: "crashed", Signal: "SIGSEGV"}} {
+		if err := st.SetResult(r); err != nil {
+			t.Fatal(err)
+		}
+		if res := ask1(t, st, Request{View: "summary"}); !strings.Contains(res.Text, want) {
+			t.Errorf("%s, want %q", res.Text, want)
+		}
+	}
+}
+
 func TestShortCommand(t *testing.T) {
 	for line, want := range map[string]string{
 		"/usr/bin/tmux -f /dev/null new":        "tmux -f /dev/null new",
