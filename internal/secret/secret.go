@@ -48,7 +48,7 @@ var environment = lazyregexp.MustCompile(`(?i)(?:^|[.:/_])(?:getenv|lookup_?env)
 type Names struct {
 	spec    string
 	yes, no *regexp.Regexp
-	in      *regexp.Regexp // yes without its anchors
+	in      func() *finder // of yes without its anchors
 	result  *regexp.Regexp
 	known   sync.Map // name to bool
 }
@@ -82,6 +82,11 @@ func New(spec string) (*Names, error) {
 		return nil, nil
 	}
 	n := &Names{spec: spec}
+	plain := slices.Clone(words)
+	for i, w := range plain {
+		plain[i] = strings.TrimSuffix(strings.TrimPrefix(w, "^_*"), "$")
+	}
+	n.in = sync.OnceValue(func() *finder { return newFinder(plain) })
 	for i, w := range words {
 		if w[0] != '^' {
 			words[i] = strings.ReplaceAll(w, "_", "[^a-z0-9]?")
@@ -89,7 +94,6 @@ func New(spec string) (*Names, error) {
 	}
 	all := "(?:" + strings.Join(words, "|") + ")"
 	n.yes = regexp.MustCompile("(?i)" + all)
-	n.in = regexp.MustCompile("(?i)" + strings.NewReplacer("^_*", "", "$", "").Replace(all))
 	n.no = regexp.MustCompile(`(?i)^_*(?:` + amounts + `)[_-]?` + all + `s?$|` + all + `s?[_-]?(?:` + measures + `)$|` +
 		`tokeni[sz]|secretar|^(?:m?_*)(?:` + parsers + `)[_-]?tokens?_*$`)
 	n.result = regexp.MustCompile(`(?i)^_*(?:(?:` + getters + `)[a-z0-9_]*)?` + all + `s?$`)
@@ -120,7 +124,7 @@ func (n *Names) Doubtful(name string) bool {
 }
 
 // In reports whether bytes have a word of a secret's name in them.
-func (n *Names) In(b []byte) bool { return n != nil && n.in.Match(b) }
+func (n *Names) In(b []byte) bool { return n != nil && n.in().in(b) }
 
 // Result reports whether a function of this name, with or without what it is in, returns a secret: it is called as one,
 // after what it does to get one, or it is one of those that give a variable of the environment, whichever that is.
