@@ -41,13 +41,19 @@ func (a *asker) distinct(rows []Stat) []string {
 	return names
 }
 
-// cloneOf is what tells a compiler's copy of a function from the function itself: ".part.0", ".constprop.0".
+// cloneOf is what tells a compiler's copy of a function from the function itself: ".part.0", ".constprop.0". Two dots are
+// Rust's for ::, as in core..clone..Clone.
 func cloneOf(raw string) string {
-	i := strings.IndexByte(raw, '.')
-	if i < 1 || strings.HasPrefix(raw[i:], ".llvm.") {
-		return ""
+	for i := 1; i < len(raw); i++ {
+		if raw[i] != '.' || raw[i-1] == '.' || i+1 < len(raw) && raw[i+1] == '.' {
+			continue
+		}
+		if strings.HasPrefix(raw[i:], ".llvm.") {
+			return ""
+		}
+		return raw[i:]
 	}
-	return raw[i:]
+	return ""
 }
 
 // parameters lists a function's parameters with their types.
