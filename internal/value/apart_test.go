@@ -43,6 +43,8 @@ func TestApart(t *testing.T) {
 		{"the same key twice, null", `{"m":[[7,257],[7,2]],"d":null}`,
 			payload(head, made(m, 4, words(2, 0x10, 0x20, 0x10, 0x22)), made(d, 8, words(0, 0)), entries)},
 		{"nothing walked", `{"m":"<Map at 0x1000>","d":"<dyn Trait at 0x2000>"}`, head},
+		{"no room for the objects", `{"m":"<Map at 0x1000>","d":"<dyn Trait at 0x2000>"}`, words(m, d)},
+		{"no room, from registers", `{"m":"<Map>","d":"<unreadable>"}`, words(GatherAddr(1), 0)},
 	} {
 		l, err := Unmarshal(apartLayout().Marshal())
 		if err != nil {

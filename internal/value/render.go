@@ -146,7 +146,7 @@ func (r *renderer) field(f *Field) Value {
 	at += uint64(int64(f.Off))
 	k := r.node(at, f.Walk)
 	if k < 0 {
-		return Unreadable
+		return r.left(r.l.typ(f.Type), at)
 	}
 	return r.value(f.Type, r.nodeView(k), 0)
 }
