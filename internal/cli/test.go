@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -264,6 +265,16 @@ func progressLine(r *shownTest) string {
 	return line
 }
 
+// sessions are those of the run, each once.
+func (r *shownTest) sessions() (ids []string) {
+	for _, id := range append(slices.Clone(r.SessionIDs), r.SessionID) {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // counted is how many tests did not fail.
 func (r *shownTest) counted() int {
 	s := &r.Result.Summary
@@ -363,10 +374,8 @@ func (a *app) printTests(r *shownTest) {
 		}
 	}
 	fmt.Fprintf(a.out, "%s in %d ms\n", line, s.DurationMs)
-	for _, id := range append(r.SessionIDs[:len(r.SessionIDs):len(r.SessionIDs)], r.SessionID) {
-		if id != "" {
-			fmt.Fprintf(a.err, "strobe query %s --view tree\n", id)
-		}
+	for _, id := range r.sessions() {
+		fmt.Fprintf(a.err, "strobe query %s --view tree\n", id)
 	}
 	fmt.Fprintf(a.err, "details: %s\n", res.Details)
 	if res.Hint != "" {

@@ -210,12 +210,7 @@ func (a *app) pushTests(ctx context.Context, r *shownTest, t *testAfter) error {
 	}
 	run := t.run(r)
 	p := &pushedTests{Run: run.Name, Service: t.service, Branch: t.branch, run: run}
-	ids := append(slices.Clone(r.SessionIDs), r.SessionID)
-	slices.Sort(ids)
-	for _, id := range slices.Compact(ids) {
-		if id == "" {
-			continue
-		}
+	for _, id := range r.sessions() {
 		s, err := a.pushOne(ctx, place, id, scratch)
 		switch {
 		case err != nil && fault.CodeOf(err) == fault.ValidationError:

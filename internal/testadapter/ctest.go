@@ -56,7 +56,26 @@ func ctestFolder(p *Project) (string, bool) {
 			return dir, true
 		}
 	}
+	// Else one of any name that was configured for this project.
+	found, err := filepath.Glob(filepath.Join(p.Root, "*", "CTestTestfile.cmake"))
+	for _, file := range found {
+		dir := filepath.Base(filepath.Dir(file))
+		if err == nil && configuredFor(string(readSome(p.FS, path.Join(dir, "CMakeCache.txt"), 8<<20)), p.Root) {
+			return dir, true
+		}
+	}
 	return "", false
+}
+
+// configuredFor reports whether a CMakeCache.txt is of the project at root.
+func configuredFor(cache, root string) bool {
+	_, home, ok := strings.Cut(cache, "\nCMAKE_HOME_DIRECTORY:INTERNAL=")
+	if home, _, _ = strings.Cut(home, "\n"); !ok {
+		return false
+	}
+	same, err := filepath.EvalSymlinks(strings.TrimSpace(home))
+	real, err2 := filepath.EvalSymlinks(root)
+	return err == nil && err2 == nil && same == real
 }
 
 func (a CTest) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {

@@ -27,6 +27,25 @@ func configured(t *testing.T, suite string, argv ...string) *testadapter.Project
 	return strobetest.ProjectAt(root)
 }
 
+// TestCTestFolder: a build folder of any name is the project's where it was configured for it.
+func TestCTestFolder(t *testing.T) {
+	root := t.TempDir()
+	for file, text := range map[string]string{"CMakeLists.txt": "enable_testing()", "b/CTestTestfile.cmake": "",
+		"b/CMakeCache.txt": "# cache\nCMAKE_HOME_DIRECTORY:INTERNAL=" + root + "\nX:BOOL=ON\n", "a/CTestTestfile.cmake": "",
+		"a/CMakeCache.txt": "\nCMAKE_HOME_DIRECTORY:INTERNAL=" + root + "/a\n", "0/CTestTestfile.cmake": ""} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, file)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := testadapter.CTest{}.Detect(strobetest.ProjectAt(root))
+	if d.Confidence != 80 || !slices.Equal(d.Evidence, []string{"b/CTestTestfile.cmake"}) {
+		t.Errorf("Detect = %+v", d)
+	}
+}
+
 func TestCTestSuite(t *testing.T) {
 	t.Parallel()
 	p := configured(t, "ctest", "cmake", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Debug")
