@@ -19,10 +19,16 @@ __attribute__((noinline)) int pass_on(int fee) { return fee; }
 __attribute__((noinline)) int owed(int i, int bad) { return i == 13 && bad ? -7 : i; }
 __attribute__((noinline)) int bill(int i, int bad) { return owed(i, bad); }
 __attribute__((noinline)) int ledger(int i) { return i; }
+struct page { int sum; };
+__attribute__((noinline)) void turn(struct page *p) { if (p == 0) abort(); }
 int main(int argc, char **argv) {
   int k = atoi(argv[1]), sum = 0;
   for (int i = 0; i < 20; i++) sum += ticket(i);
   for (int i = 0; i < 20; i++) sum += pass_on(fee(k > 5 && i == 7 ? 500 : i));
+  for (int i = 0; i < 20; i++) {
+    struct page page = {i == 13 && k > 5 ? -9 : i};
+    turn(&page);
+  }
   for (int i = 0; i < 20; i++) sum += ledger(bill(i, k > 5));
   return printf("%d\n", sum) == 0;
 }
@@ -36,9 +42,10 @@ func TestAgainstLike(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "c", "gcc-O0", "like", likeSource)
 	var ids []string
+	s.Call(t, "debug_trace", args{"projectRoot": strobetest.Root(t), "add": []string{"turn"}, "captureOut": true}, nil)
 	for _, k := range []string{"9", "2", "2"} {
 		l := s.Launch(t, path, strobetest.Root(t), []string{k},
-			args{"trace": []string{"ticket", "fee", "pass_on", "owed", "bill", "ledger"}})
+			args{"trace": []string{"ticket", "fee", "pass_on", "owed", "bill", "ledger", "turn"}})
 		s.WaitEnd(t, l.SessionID, 30*time.Second)
 		defer s.Stop(t, l.SessionID)
 		ids = append(ids, l.SessionID)
@@ -56,7 +63,8 @@ func TestAgainstLike(t *testing.T) {
 		t.Errorf("against two sessions that ended alike:\n%s\n%s", r.Text, r.Hint)
 	}
 	s.Call(t, "debug_query", args{"sessionId": ids[0], "view": "invariants", "against": both}, &r)
-	if !strings.HasPrefix(r.Text, "first to end with what broke one: owed #") || strings.Contains(r.Text, "ticket") {
+	if !strings.HasPrefix(r.Text, "first to end with what broke one: owed #") || strings.Contains(r.Text, "ticket") ||
+		!strings.Contains(r.Text, "out.p.sum") {
 		t.Errorf("invariants against both:\n%s\n%s", r.Text, r.Hint)
 	}
 	if err := s.Try("debug_query", args{"sessionId": ids[0], "view": "diff", "against": ids[1] + ",nope"}, nil); err == nil ||

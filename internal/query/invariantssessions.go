@@ -163,8 +163,10 @@ func gaveFirst(all []broken) string {
 		one := gave{name: f.c.name}
 		for _, r := range f.rules {
 			at := f.c.table.Rows[r.Breaks[0].Row]
-			if r.OfValues() && !givenAlone(&r) && r.Columns[0].Place != columns.Computed && at.Exit != 0 &&
-				(one.exit == 0 || at.Exit < one.exit) {
+			if !r.OfValues() || givenAlone(&r) || handedOn(f.c.table, &r) || r.Columns[0].Place == columns.Computed {
+				continue
+			}
+			if at.Exit != 0 && (one.exit == 0 || at.Exit < one.exit) {
 				one.enter, one.exit = at.Enter, at.Exit
 			}
 		}
@@ -209,6 +211,15 @@ func givenAlone(r *columns.Rule) bool {
 	return !slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool { return c.Place != columns.Argument })
 }
 
+// handedOn reports whether the call that broke a rule left what it is about as it was given.
+func handedOn(t *columns.Table, r *columns.Rule) bool {
+	row := r.Breaks[0].Row
+	return !slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool {
+		given := t.Find(strings.TrimPrefix(c.Path, outPrefix))
+		return c.Place != columns.Argument && (c.Place != columns.Out || given == nil || given.At(row) != c.At(row))
+	})
+}
+
 // brokenHere are rules that hold in the first learned rows and are broken in others, the most surprising first.
 func brokenHere(of *calls, learned int, shared map[string]bool) (out []columns.Rule) {
 	t := of.table
@@ -241,7 +252,7 @@ func brokenHere(of *calls, learned int, shared map[string]bool) (out []columns.R
 		}
 		r.Surprise *= farAway(&r, learned)
 		// What a function gave is nearer to the cause than what it was given.
-		if givenAlone(&r) {
+		if givenAlone(&r) || handedOn(t, &r) {
 			r.Surprise *= 0.7
 		}
 		if repeatable { // state that arguments do not show, or input that is read
