@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,9 @@ const (
 	maxBytes     = 10 << 10
 	callLimit    = 3 * time.Minute
 )
+
+// errNotRecorded is of a program that takes more memory to record than there is.
+var errNotRecorded = errors.New("its recording ended before it did")
 
 // hunter speaks MCP with a daemon of its own.
 type hunter struct {
@@ -125,6 +129,9 @@ func (h *hunter) record(b *bug, dir, input string) (string, error) {
 		}
 		if err := json.Unmarshal([]byte(answer), &st); err != nil {
 			return "", err
+		}
+		if st.Status == "interrupted" {
+			return l.SessionID, errNotRecorded
 		}
 		if st.Status != "running" {
 			return l.SessionID, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,10 +29,10 @@ type result struct {
 
 // asking asks questions of two sessions and keeps count.
 type asking struct {
-	h          *hunter
-	fail, pass string
-	questions  []question
-	bytes      int
+	h         *hunter
+	fail      string
+	questions []question
+	bytes     int
 }
 
 // ask puts a question to the failing session; "" where there is no more room.
@@ -52,6 +53,9 @@ func (a *asking) ask(args map[string]any) (string, error) {
 
 func (h *hunter) hunt(b *bug, dir string) (*result, error) {
 	fail, err := h.record(b, dir, b.Fail)
+	if errors.Is(err, errNotRecorded) {
+		return &result{bug: b, suspects: []string{err.Error()}}, nil // nobody to suspect: not found
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -59,29 +63,40 @@ func (h *hunter) hunt(b *bug, dir string) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		for _, id := range []string{fail, pass} {
-			_, _ = h.call("debug_session", map[string]any{"action": "stop", "sessionId": id})
-		}
-	}()
-	a := &asking{h: h, fail: fail, pass: pass}
-	diff, err := a.ask(map[string]any{"view": "diff", "against": pass})
+	again, err := h.record(b, dir, b.Pass) // what differs between two runs of one input says nothing
 	if err != nil {
 		return nil, err
 	}
-	invariants, err := a.ask(map[string]any{"view": "invariants", "against": pass})
+	defer func() {
+		for _, id := range []string{fail, pass, again} {
+			_, _ = h.call("debug_session", map[string]any{"action": "stop", "sessionId": id})
+		}
+	}()
+	against := pass + "," + again
+	a := &asking{h: h, fail: fail}
+	diff, err := a.ask(map[string]any{"view": "diff", "against": against})
+	if err != nil {
+		return nil, err
+	}
+	invariants, err := a.ask(map[string]any{"view": "invariants", "against": against})
 	if err != nil {
 		return nil, err
 	}
 	r := &result{bug: b, questions: a.questions}
 	all := suspects(read(diff), read(invariants))
 	for i, s := range all {
-		if slices.Contains(b.Culprits, s) && r.place == 0 {
+		if r.place == 0 && slices.ContainsFunc(b.Culprits, func(c string) bool { return sameName(s, c) }) {
 			r.place = i + 1
 		}
 	}
 	r.suspects = all[:min(len(all), shown)]
 	return r, nil
+}
+
+// sameName reports whether an answer's name, which may have been cut, is a function's.
+func sameName(said, function string) bool {
+	begin, _, isCut := strings.Cut(said, "…(+")
+	return said == function || isCut && strings.HasPrefix(function, begin)
 }
 
 // row is a line of the table.

@@ -51,6 +51,7 @@ func (f *first) function() string {
 // named are the functions that an answer's text has blocks of: a line "NAME: …" and lines below it that are indented.
 type named struct {
 	function string
+	calls    float64
 	lines    []string
 }
 
@@ -63,16 +64,19 @@ func blocks(text string) (out []named) {
 				out[len(out)-1].lines = append(out[len(out)-1].lines, strings.TrimSpace(line))
 			}
 		case head.MatchString(line):
-			out = append(out, named{function: head.FindStringSubmatch(line)[1]})
+			m := head.FindStringSubmatch(line)
+			calls, _ := strconv.ParseFloat(m[2], 64) // digits
+			out = append(out, named{function: m[1], calls: calls})
 		}
 	}
 	return out
 }
 
 var (
-	head  = regexp.MustCompile(`^(\S.*?): \d+ (?:in a|calls?)`)
+	head  = regexp.MustCompile(`^(\S.*?): (\d+) (?:in a|calls?)`)
 	event = regexp.MustCompile(`#(\d+)`)
 	news  = regexp.MustCompile(`(?m)^  (\S.*?) #\d+: `)
+	ended = regexp.MustCompile(`(?m)^first to end with what broke one: (.*)$`)
 	only  = regexp.MustCompile(`(?m)^only in a: (.*)$`)
 )
 
@@ -113,7 +117,7 @@ func (s *suspicion) accuse(text string, weight float64) {
 	first := map[int64]string{} // calls that gave what they should not
 	var ids []int64
 	for i, b := range blocks(text) {
-		score := weight / (1 + 0.35*float64(i))
+		score := weight / (1 + 0.35*float64(i)) * b.calls / (b.calls + 2) // one call differs by the input alone
 		if len(b.lines) > 0 && gave(b.lines[0]) {
 			score *= 1.5
 			if m := event.FindStringSubmatch(b.lines[0]); m != nil {
@@ -123,6 +127,13 @@ func (s *suspicion) accuse(text string, weight float64) {
 			}
 		}
 		s.add(b.function, score)
+	}
+	if m := ended.FindStringSubmatch(text); m != nil {
+		for i, item := range strings.Split(m[1], "; ") {
+			name, _, _ := strings.Cut(item, " #")
+			s.add(name, weight/(1+float64(i)))
+		}
+		return
 	}
 	slices.Sort(ids)
 	at := 0
@@ -134,6 +145,18 @@ func (s *suspicion) accuse(text string, weight float64) {
 	}
 }
 
+// addList adds the functions of a list that a line begins, the first most.
+func (s *suspicion) addList(text, begin string, weight float64) {
+	_, list, _ := strings.Cut(text, begin)
+	for i, line := range strings.Split(list, "\n") {
+		m := news.FindStringSubmatch(line)
+		if m == nil {
+			return
+		}
+		s.add(m[1], weight/(1+0.35*float64(i)))
+	}
+}
+
 // nested is how many events later a call begins that the one before is likely to have made.
 const nested = 3
 
@@ -142,15 +165,8 @@ func suspects(diff, invariants answer) []string {
 	s := &suspicion{score: map[string]float64{}}
 	s.accuse(invariants.Text, 10)
 	s.accuse(diff.Text, 7)
-	if _, list, ok := strings.Cut(diff.Text, "from nothing new:\n"); ok {
-		for i, line := range strings.Split(list, "\n") {
-			m := news.FindStringSubmatch(line)
-			if m == nil {
-				break
-			}
-			s.add(m[1], 10/(1+0.35*float64(i)))
-		}
-	}
+	s.addList(diff.Text, "from nothing new:\n", 10)
+	s.addList(diff.Text, "and not given:\n", 8)
 	if m := only.FindStringSubmatch(diff.Text); m != nil {
 		items := strings.Split(m[1], "; ")
 		for i, item := range items {

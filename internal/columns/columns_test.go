@@ -252,3 +252,20 @@ func TestWidening(t *testing.T) {
 		t.Errorf("Len = %d, want 666", c.Len())
 	}
 }
+
+// TestOfValues: which rules another input breaks by itself.
+func TestOfValues(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		own  int
+		want bool
+	}{
+		{"result >= 0", 1, true}, {"result is never null", 1, true}, {"len >= result", 2, true},
+		{"result in 1..9", 1, false}, {"result is one of 1, 2", 1, false},
+		{"kind=0 → size=8, kind=1 → size=16", 2, false}, {"equal arguments give equal result", 1, false},
+	} {
+		if r := (&Rule{Text: c.text, Own: c.own}); r.OfValues() != c.want {
+			t.Errorf("OfValues of %q = %v, want %v", c.text, !c.want, c.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/strobe-debug/strobe/internal/sorting"
 )
@@ -43,6 +44,15 @@ const (
 	farther     = 1.5 // an outlier is so many spans away
 	baseline    = 5   // a rule that chance would break less than so many times as often says nothing
 )
+
+// OfValues reports a rule that another input does not break by itself: of signs, nulls, and values to each other, but
+// not of which values there are, nor of what equal arguments give, which input that is read breaks.
+func (r *Rule) OfValues() bool {
+	if r.Own == 1 {
+		return strings.HasSuffix(r.Text, " >= 0") || strings.HasSuffix(r.Text, "null")
+	}
+	return !strings.Contains(r.Text, "→") && !strings.HasPrefix(r.Text, "equal arguments")
+}
 
 // few is how many of n calls may break a rule.
 func few(n int) int {

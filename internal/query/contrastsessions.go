@@ -8,13 +8,12 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/columns"
 	"github.com/strobe-debug/strobe/internal/sorting"
-	"github.com/strobe-debug/strobe/internal/store"
 )
 
 // contrastSessions is view diff of two sessions, this one a and the other b: which functions only one called, how often
 // both did, and which values tell their calls apart.
-func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) (notes []string, err error) {
-	g, others, err := a.bothSessions(parts, other, 0)
+func (a *asker) contrastSessions(parts []part, res *Result, env Env) (notes []string, err error) {
+	g, others, err := a.bothSessions(parts, env, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -41,11 +40,12 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 			}
 		}
 	}
-	fmt.Fprintf(&text, "a is %s, b is %s\n", a.st.Meta().SessionID, other.Meta().SessionID)
+	fmt.Fprintf(&text, "a is %s, b is %s\n", a.st.Meta().SessionID, env.Other.Meta().SessionID)
 	for i, names := range only {
 		list(&text, []string{"only in a: ", "only in b: "}[i], names, maxHeldRules, a.short()/6)
 	}
 	text.WriteString(originsText(g.origins(others, shared)))
+	text.WriteString(makersText(g.makers(others, shared)))
 	sorting.By(all, func(x, y sideBySide) int { return cmp.Compare(y.apart, x.apart) })
 	for _, one := range all {
 		text.WriteString(one.text)
@@ -73,7 +73,7 @@ func (a *asker) oneOfBoth(c *calls, nA, nB int, shared map[string]bool) (out sid
 	var all []contrast
 	for _, col := range t.Columns() {
 		if col.Place == columns.Took || shared[strings.TrimPrefix(col.Path, outPrefix)] || unchanged(t, col) ||
-			runsOwn(t, col) {
+			c.isNoise(col) {
 			continue
 		}
 		if one := a.apart(t, col, rowsA, rowsB); one.apart >= leastApart {
@@ -87,7 +87,7 @@ func (a *asker) oneOfBoth(c *calls, nA, nB int, shared map[string]bool) (out sid
 		}
 	}
 	sorting.By(all, func(x, y contrast) int { return cmp.Compare(y.apart, x.apart) })
-	if len(all) == 0 && nA == nB {
+	if len(all) == 0 && (nA == nB || c.noise.calls) {
 		return out
 	}
 	out.apart = math.Abs(float64(nA-nB)) / float64(nA+nB) / 4

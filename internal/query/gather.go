@@ -20,7 +20,8 @@ type calls struct {
 	table  *columns.Table
 	seen   int64 // of selected calls; those beyond the table's rows were not read
 	ended  int64
-	ways   ways // where gathered.ways is wanted
+	ways   ways  // where gathered.ways is wanted
+	noise  noise // where a session is compared with two that ended alike
 }
 
 // maxGathered bounds the functions whose calls are read for one answer.

@@ -18,6 +18,7 @@ const (
 	learnedFuncs  = 2048 // of a program with everything traced
 	learnedCalls  = 4    // of the other session, at least
 	maxLearned    = 2    // rules told of one function
+	maxFirst      = 3    // functions that are told to have given first what broke a rule
 	maxSeeing     = 3    // functions that tell of the same member
 	maxSharing    = 10   // functions that are given the same member
 	addressSample = 512  // rows in which addresses are looked for
@@ -25,25 +26,17 @@ const (
 
 // bothSessions reads the calls of the other session and behind them those of this one into the same tables; learned is
 // how many of a function's rows are the other's. depth is that of the tables.
-func (a *asker) bothSessions(parts []part, other *store.Store, depth int) (g *gathered, learned map[*calls]int,
-	err error) {
-	sn, err := other.Snapshot(a.ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("take snapshot: %w", err)
-	}
-	defer sn.Close()
-	b := newAsker(a.ctx, other, sn, a.filters)
-	if err := b.findProcesses(); err != nil {
-		return nil, nil, fmt.Errorf("look for processes: %w", err)
-	}
-	theirs, err := b.plan()
-	if err != nil {
+func (a *asker) bothSessions(parts []part, env Env, depth int) (g *gathered, learned map[*calls]int, err error) {
+	if g, err = a.gatherSession(env.Other, depth); err != nil {
 		return nil, nil, err
 	}
-	g = newGathered()
-	g.depth, g.most, g.ways = depth, learnedFuncs, true
-	if err := b.gatherInto(g, theirs, newEnters(), putExit); err != nil {
-		return nil, nil, err
+	if env.Like != nil {
+		like, err := a.gatherSession(env.Like, depth)
+		if err != nil {
+			return nil, nil, err
+		}
+		like.putCallees()
+		g.findNoise(like)
 	}
 	learned = map[*calls]int{}
 	for _, c := range g.all {
@@ -56,17 +49,32 @@ func (a *asker) bothSessions(parts []part, other *store.Store, depth int) (g *ga
 	return g, learned, nil
 }
 
-// invariantsOfOther is view invariants against another session: what held in all of its calls and in nearly all of this
-// one's, with those calls here that broke it.
-func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store) (notes []string, err error) {
-	g, learned, err := a.bothSessions(parts, other, learnedDepth)
+// gatherSession reads the calls of another session.
+func (a *asker) gatherSession(other *store.Store, depth int) (*gathered, error) {
+	sn, err := other.Snapshot(a.ctx)
+	if err != nil {
+		return nil, fmt.Errorf("take snapshot: %w", err)
+	}
+	defer sn.Close()
+	b := newAsker(a.ctx, other, sn, a.filters)
+	if err := b.findProcesses(); err != nil {
+		return nil, fmt.Errorf("look for processes: %w", err)
+	}
+	theirs, err := b.plan()
 	if err != nil {
 		return nil, err
 	}
-	type broken struct {
-		c     *calls
-		rules []columns.Rule
-		score float64
+	g := newGathered()
+	g.depth, g.most, g.ways = depth, learnedFuncs, true
+	return g, b.gatherInto(g, theirs, newEnters(), putExit)
+}
+
+// invariantsOfOther is view invariants against another session: what held in all of its calls and in nearly all of this
+// one's, with those calls here that broke it.
+func (a *asker) invariantsOfOther(parts []part, res *Result, env Env) (notes []string, err error) {
+	g, learned, err := a.bothSessions(parts, env, learnedDepth)
+	if err != nil {
+		return nil, err
 	}
 	var all []broken
 	unknown, shared := 0, g.shared()
@@ -79,7 +87,7 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 			unknown++
 			continue
 		}
-		if rules := brokenHere(c.table, learned[c], shared); len(rules) > 0 {
+		if rules := brokenHere(c, learned[c], shared); len(rules) > 0 {
 			all = append(all, broken{c: c, rules: rules})
 		}
 	}
@@ -116,6 +124,7 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 	all = slices.DeleteFunc(all, func(f broken) bool { return len(f.rules) == 0 })
 	sorting.By(all, func(x, y broken) int { return cmp.Compare(y.score, x.score) })
 	var b strings.Builder
+	b.WriteString(gaveFirst(all))
 	for i := range all {
 		text, err := a.brokenText(all[i].c, all[i].rules, learned[all[i].c])
 		if err != nil {
@@ -123,7 +132,7 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 		}
 		b.WriteString(text)
 	}
-	if b.Len() == 0 {
+	if len(all) == 0 {
 		b.WriteString("nothing that held in all calls of the other session is broken here\n")
 	}
 	if unknown > 0 {
@@ -132,6 +141,48 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 	}
 	notes = append(notes, a.paged(res, b.String(), a.short())...)
 	return append(notes, g.notes()...), nil
+}
+
+// broken is a function with rules that its calls broke.
+type broken struct {
+	c     *calls
+	rules []columns.Rule
+	score float64
+}
+
+// gaveFirst names the functions whose calls were the first to end with a result that broke a rule: later ones may have
+// been given it, and those around them have it from them. Numbers outside a range are left out: another input is enough
+// for that.
+func gaveFirst(all []broken) string {
+	type gave struct {
+		name        string
+		enter, exit int64
+	}
+	var first []gave
+	for _, f := range all {
+		one := gave{name: f.c.name}
+		for _, r := range f.rules {
+			at := f.c.table.Rows[r.Breaks[0].Row]
+			if !r.OfValues() || givenAlone(&r) || handedOn(f.c.table, &r) || r.Columns[0].Place == columns.Computed {
+				continue
+			}
+			if at.Exit != 0 && (one.exit == 0 || at.Exit < one.exit) {
+				one.enter, one.exit = at.Enter, at.Exit
+			}
+		}
+		if one.exit != 0 {
+			first = append(first, one)
+		}
+	}
+	sorting.By(first, func(x, y gave) int { return cmp.Compare(x.exit, y.exit) })
+	var texts []string
+	for _, g := range first[:min(len(first), maxFirst)] {
+		texts = append(texts, fmt.Sprintf("%s #%d", cut(g.name, 80), g.enter))
+	}
+	if len(first) < 2 { // what stands below says it
+		return ""
+	}
+	return "first to end with what broke one: " + strings.Join(texts, "; ") + "\n"
 }
 
 // handedUp reports whether what a function gave may be what another one, called by it, gave: the call that broke a rule
@@ -160,8 +211,18 @@ func givenAlone(r *columns.Rule) bool {
 	return !slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool { return c.Place != columns.Argument })
 }
 
+// handedOn reports whether the call that broke a rule left what it is about as it was given.
+func handedOn(t *columns.Table, r *columns.Rule) bool {
+	row := r.Breaks[0].Row
+	return !slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool {
+		given := t.Find(strings.TrimPrefix(c.Path, outPrefix))
+		return c.Place != columns.Argument && (c.Place != columns.Out || given == nil || given.At(row) != c.At(row))
+	})
+}
+
 // brokenHere are rules that hold in the first learned rows and are broken in others, the most surprising first.
-func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []columns.Rule) {
+func brokenHere(of *calls, learned int, shared map[string]bool) (out []columns.Rule) {
+	t := of.table
 	rules, _ := t.Rules()
 	for _, r := range oftenBroken(t, learned) {
 		same := func(have columns.Rule) bool { return have.Text == r.Text }
@@ -177,7 +238,7 @@ func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []co
 		if b := r.Breaks[0].Before; b >= 0 && b < learned && !repeatable { // from one session to the other
 			continue
 		}
-		if slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool { return runsOwn(t, c) }) &&
+		if slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool { return of.isNoise(c) }) &&
 			!strings.HasSuffix(r.Text, "null") {
 			continue
 		}
@@ -191,7 +252,7 @@ func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []co
 		}
 		r.Surprise *= farAway(&r, learned)
 		// What a function gave is nearer to the cause than what it was given.
-		if givenAlone(&r) {
+		if givenAlone(&r) || handedOn(t, &r) {
 			r.Surprise *= 0.7
 		}
 		if repeatable { // state that arguments do not show, or input that is read

@@ -49,7 +49,7 @@ func noveltyOf(c *calls, learned int, shared map[string]bool) *novelty {
 	}
 	for _, col := range t.Columns() {
 		if col.Place == columns.Took || col.Place == columns.Computed || col.Inner() ||
-			shared[strings.TrimPrefix(col.Path, outPrefix)] || runsOwn(t, col) {
+			shared[strings.TrimPrefix(col.Path, outPrefix)] || c.isNoise(col) {
 			continue
 		}
 		at := func(row int) columns.Cell { return anyAddress(col.At(row)) }
@@ -68,6 +68,9 @@ func noveltyOf(c *calls, learned int, shared map[string]bool) *novelty {
 				out.did[at], out.what[at] = bits, col.Path+"="+cut(t.Show(cell), cellWidth)
 			}
 		}
+	}
+	if c.noise.ways {
+		return out
 	}
 	seen, bits := bitsOfNew(learned, func(row int) uint64 { return c.ways.way[row] })
 	for row := learned; row < rows; row++ {

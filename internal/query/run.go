@@ -43,8 +43,9 @@ type Env struct {
 	Paused   func() string               // where threads are paused, "" where none is; nil: nobody knows
 	Traced   func() bool                 // reports whether there are patterns for calls; nil: there are none
 	Redacted func() int64                // values left out as secrets; nil: not known
-	// Other is the session that Request.Against names.
-	Other *store.Store
+	// Other is the session that Request.Against names, and Like one that ended as it did: what differs between these two
+	// is left out. nil: none is named.
+	Other, Like *store.Store
 	// Absent looks for a function in the program's files; nil: they are not there.
 	Absent func(context.Context, AbsentQuestion) (*Absent, error)
 	// Once reports whether it was not asked for this key before by the same client: what was said is said shorter. nil: it
@@ -212,7 +213,7 @@ func askWith(ctx context.Context, st *store.Store, f *filters, env Env, seen eve
 		notes, err = a.callTable(parts, res)
 	case "invariants":
 		if env.Other != nil {
-			notes, err = a.invariantsOfOther(parts, res, env.Other)
+			notes, err = a.invariantsOfOther(parts, res, env)
 		} else {
 			notes, err = a.invariants(parts, res)
 		}
@@ -220,7 +221,7 @@ func askWith(ctx context.Context, st *store.Store, f *filters, env Env, seen eve
 		notes, err = a.summary(parts, res, final, &env)
 	case "diff":
 		if env.Other != nil {
-			notes, err = a.contrastSessions(parts, res, env.Other)
+			notes, err = a.contrastSessions(parts, res, env)
 		} else {
 			notes, err = a.contrast(parts, res)
 		}

@@ -35,8 +35,10 @@ var queryOp = Op{
 		"and took longest. `why` tells of the event that `under` names: the path to it, what its function's other " +
 		"calls keep and it does not, the calls beside and below it, the last output before, and how its caller " +
 		"ended. `diff` divides each function's calls by a claim (`result < 0`, `$thread == 7`, `$time > 1000000`, " +
-		"`this.id == 3`) and says which values tell the two sides apart; with `against` it compares two sessions: " +
-		"functions, counts, values, calls that did what is new though nothing that they were given is, and the first " +
+		"`this.id == 3`) and says which values tell the two sides apart; with `against` it compares two sessions, and " +
+		"leaves out what differs between the other and a second (`B,C`) that ended alike: " +
+		"functions, counts, values, calls that did what is new though nothing that they were given is, who made values " +
+		"that the other has not, and the first " +
 		"call that differs. `object` tells the life of what lies at an " +
 		"address: every call that got, returned or held it, who made and freed it, its fields as they changed, and " +
 		"who used it after its end; `allocators` names functions of the program's own that make and free. `missing` " +
@@ -128,19 +130,25 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		return ctx.Err()
 	}
 	if r.Against != "" && (r.View == "diff" || r.View == "invariants") {
-		other, err := s.sessions.Get(ctx, r.Against)
-		if err != nil {
-			return nil, err
+		for i, id := range againstNames(r.Against) {
+			other, err := s.sessions.Get(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			theirs, _, done, err := other.Use(ctx)
+			if err != nil {
+				return nil, err
+			}
+			defer done()
+			if err := other.FlushWithin(ctx, 0); err != nil {
+				theirsLate = append(theirsLate, fmt.Sprintf("the newest events of %s may be missing: %v", other.ID, err))
+			}
+			if i == 0 {
+				env.Other = theirs
+			} else {
+				env.Like = theirs
+			}
 		}
-		theirs, _, done, err := other.Use(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer done()
-		if err := other.FlushWithin(ctx, 0); err != nil {
-			theirsLate = []string{fmt.Sprintf("the newest events of %s may be missing: %v", other.ID, err)}
-		}
-		env.Other = theirs
 	}
 	res, err := query.Run(use, st, *r, env)
 	if err == nil && env.Other != nil && r.View == "diff" {
@@ -153,6 +161,15 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		return nil, err
 	}
 	return res, nil
+}
+
+// againstNames are the session that another is compared with, and one that ended like it; "" where too few are named.
+func againstNames(against string) []string {
+	names := strings.SplitN(against, ",", 2)
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
 }
 
 // OfSeveral reports parameters of a question about two sessions.
@@ -168,7 +185,8 @@ func OfSeveral(params any) bool {
 
 // firstDifference adds the first call in which two sessions differ; that nothing could be aligned is no failure.
 func (s *Service) firstDifference(ctx context.Context, r *query.Request, res *query.Result) {
-	d, err := s.tests.DiffSessions(ctx, r.SessionID, r.Against, "")
+	names := append(againstNames(r.Against), "")
+	d, err := s.tests.DiffSessions(ctx, r.SessionID, names[0], names[1])
 	switch {
 	case err != nil:
 		res.Hint = strings.TrimSpace(res.Hint + " No first difference: " + fault.From(err).Msg + ".")

@@ -1,0 +1,10 @@
+set I := 1..14;
+param p{i in I} := (i * 13) mod 23 - 4;
+param q{i in I} := round(p[i] / 3, 1);
+var x{i in I} >= 0, <= 10;
+s.t. cap: sum{i in I} x[i] <= 30;
+s.t. pair{i in I: i < card(I)}: x[i] + x[i+1] <= 12;
+maximize z: sum{i in I} q[i] * x[i];
+solve;
+display sum{i in I} q[i];
+end;
