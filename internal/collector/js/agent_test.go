@@ -83,17 +83,21 @@ type traced struct {
 // run runs a program with the agent.
 func run(t *testing.T, in strobetest.Interpreter, rules []agentlink.Rule, args ...string) traced {
 	t.Helper()
+	root, err := filepath.Abs("testdata/program")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runIn(t, in, root, rules, args...)
+}
+
+func runIn(t *testing.T, in strobetest.Interpreter, root string, rules []agentlink.Rule, args ...string) traced {
+	t.Helper()
 	b := strobetest.NewBook()
 	link, err := agentlink.Listen(agentlink.Options{Sink: b, Depth: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer link.Close()
-	root, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root = filepath.Join(root, "testdata/program")
 	if err := link.Apply(t.Context(), agentlink.Set{Root: root, OnFull: collector.OnFullWait, Rules: rules}); err != nil {
 		t.Fatal(err)
 	}

@@ -65,6 +65,12 @@ func (s standing) at() string {
 // debug starts a program with points in force.
 func debug(t *testing.T, in strobetest.Interpreter, points []agentlink.Point, program string) *debugged {
 	t.Helper()
+	return debugBelow(t, in, "testdata/points", points, program)
+}
+
+func debugBelow(t *testing.T, in strobetest.Interpreter, root string, points []agentlink.Point,
+	program string) *debugged {
+	t.Helper()
 	d := &debugged{t: t, book: strobetest.NewBook(), paused: make(chan standing, 16), ended: make(chan struct{})}
 	link, err := agentlink.Listen(agentlink.Options{Sink: d.book, Depth: 3,
 		Told: func(a *agentlink.Agent, m string, line []byte) {
@@ -83,7 +89,7 @@ func debug(t *testing.T, in strobetest.Interpreter, points []agentlink.Point, pr
 		t.Fatal(err)
 	}
 	d.link = link
-	if d.root, err = filepath.Abs("testdata/points"); err != nil {
+	if d.root, err = filepath.Abs(root); err != nil {
 		t.Fatal(err)
 	}
 	d.set(points)

@@ -216,6 +216,32 @@ func TestPointsInTypeScript(t *testing.T) {
 	}
 }
 
+// TestPointsInCompiled: a line of the user's is none of what a compiler put before the text, which may have the same
+// name as what it was made of.
+func TestPointsInCompiled(t *testing.T) {
+	for _, in := range strobetest.Nodes(t) {
+		d := debug(t, in, []agentlink.Point{{ID: "line", File: "named.ts", Line: 2}}, "named.cjs")
+		s := d.next()
+		same(t, in.Name, fmt.Sprint(s.Point, " ", s.at(), string(s.Arguments)),
+			`line named.double:2 named.<module>:4 named.<module>:3 <anonymous>:11{"n":4}`)
+		d.resume(s)
+		d.end(in, "named.cjs")
+	}
+}
+
+// TestPointsInBundles: where a thread stands is called as its calls are, by the function's own file.
+func TestPointsInBundles(t *testing.T) {
+	for _, in := range strobetest.Nodes(t) {
+		points := []agentlink.Point{{ID: "line", File: "own.ts", Line: 3}}
+		d := debugBelow(t, in, "testdata/program", points, "bundle [1].cjs")
+		s := d.next()
+		if got := s.Frames[0].Function; got != "src.shop.own.own" {
+			t.Errorf("%s stands in %s", in.Name, got)
+		}
+		d.resume(s)
+	}
+}
+
 // TestExceptionsOfNode: all that are thrown, and those that nobody catches.
 func TestExceptionsOfNode(t *testing.T) {
 	for _, in := range strobetest.Nodes(t) {

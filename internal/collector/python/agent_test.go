@@ -45,19 +45,46 @@ func calls(t *testing.T, interpreter, program, glob string) string {
 
 // TestVersionsAgree: both back ends, in all versions, tell the same of generators, context managers and tasks.
 func TestVersionsAgree(t *testing.T) {
-	var first, by string
+	for program, known := range map[string][]string{
+		"lanes":  {`lanes.helper {"x":"caught"}`, `lanes.helper {"x":9}`},
+		"nested": {`nested.leaf {"x":"one rests"}`, `nested.leaf {"x":"end"}`},
+	} {
+		var first, by string
+		for _, in := range strobetest.Pythons(t) {
+			p := in.Path
+			got := calls(t, p, program+".py", program+".**")
+			for _, want := range known {
+				if !strings.Contains(got, want) {
+					t.Errorf("%s recorded no %s in\n%s", p, want, got)
+				}
+			}
+			if first == "" {
+				first, by = got, p
+			}
+			if diff := cmp.Diff(first, got); diff != "" {
+				t.Errorf("%s and %s differ:\n%s", by, p, diff)
+			}
+		}
+	}
+}
+
+// TestOwnTypes: members that the user's types have in common with exceptions in C are told, types die as without us and
+// keys of theirs are never compared.
+func TestOwnTypes(t *testing.T) {
 	for _, in := range strobetest.Pythons(t) {
-		p := in.Path
-		got := calls(t, p, "lanes.py", "lanes.**")
-		if !strings.Contains(got, `lanes.helper {"x":"caught"}`) || !strings.Contains(got, `lanes.helper {"x":9}`) {
-			t.Errorf("%s recorded\n%s", p, got)
+		got := calls(t, in.Path, "owntypes.py", "owntypes.**")
+		for _, want := range []string{`"v":{"end":5,"start":3,"text":"t"}`, `"v":{"start":1,"stop":2,"step":null}`} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %s in\n%.2000s", in.Name, want, got)
+			}
 		}
-		if first == "" {
-			first, by = got, p
-		}
-		if diff := cmp.Diff(first, got); diff != "" {
-			t.Errorf("%s and %s differ:\n%s", by, p, diff)
-		}
+	}
+}
+
+// TestEndCompilesNothing: at the end of a program nothing is put back, which would take as long as its start.
+func TestEndCompilesNothing(t *testing.T) {
+	for _, in := range strobetest.Pythons(t) {
+		calls(t, in.Path, "ends.py", "ends.**")
 	}
 }
 

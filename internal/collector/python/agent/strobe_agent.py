@@ -495,6 +495,6 @@ def _end():
         points.end()  # first: nobody would let go who stands now
     if points is not None or files.cut() or engine.rules.rules and not counted:
         send(_applied(0, counted))  # to walk through all that is loaded takes tens of milliseconds
-    engine.end()
+    engine.end(True)
     files.close_process(True)
     _flush(0.2)

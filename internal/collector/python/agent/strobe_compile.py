@@ -243,6 +243,7 @@ def _instead(source, old, expected):
         return old
     source.old[key] = old
     source.back[id(new)] = old
+    swap.replaced[id(new)] = source.wanted[key]
     _kept.append(new)
     return new
 

@@ -34,11 +34,12 @@ def in_order(d, most):
         return items[:most]  # another thread has changed it, or a key could be the user's code
     order = _orders.get(keys, 0)
     if order == 0:
-        order = _make_order(keys)
+        order = order_of(keys)
     return items[:most] if order is None else [items[i] for i in order[:most]]
 
 
-def _make_order(keys):
+def order_of(keys):
+    """The places of names in the order in which they are told, None where it is that in which they come."""
     rank = [FIRST.index(k) if k in FIRST else len(FIRST) + (k[:1] == "_") for k in keys]
     order = sorted(range(len(keys)), key=rank.__getitem__)
     if order == list(range(len(keys))):

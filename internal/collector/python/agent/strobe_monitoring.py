@@ -47,7 +47,7 @@ def begin():
     return True
 
 
-def end():
+def end(last=False):
     """Takes everything out."""
     global tool, rules
     if tool is None:

@@ -29,6 +29,7 @@ NAME = "swap"
 
 rules = Rules()
 known = [None]  # Function by number
+replaced = {}  # id of a code that tells, which is never let go -> Function
 numbers = {}  # (module, name, file, line) -> Function
 sources = {}  # path -> Source, of files that were looked at closely
 refused = {}  # name of a function that should be recorded and cannot be -> reason
@@ -62,9 +63,15 @@ def begin():
     return True
 
 
-def end():
-    """Takes everything out. The names stay among the builtins: code that runs at this moment ends with them."""
-    apply(Rules())
+def end(last=False):
+    """Takes everything out. The names stay among the builtins: code that runs at this moment ends with them. last: the
+    program ends, and what tells is told to say nothing; to put all back would take as long as its start."""
+    global rules
+    if not last:
+        return apply(Rules())
+    rules = Rules()
+    for f in list(numbers.values()):
+        f.depth = 0
 
 
 def apply(new):
@@ -133,6 +140,7 @@ def unhookable():
 
 def in_child():
     resting.clear()
+    noted.clear()
 
 
 def function(module, name, code, file):
@@ -233,7 +241,7 @@ def exit(number, value, known=known, local=files.local, str=str, int=int, type=t
         if not write(s, 4, 0, number, lane.number, 0, 0, payload):
             files.lose(s, f, 1)
         if lane.frames:
-            lane.frames.pop()
+            noted.pop(lane.frames.pop(), None)
         if f.generator:
             _finish_lane(s, lane)
     except Exception as e:
@@ -296,7 +304,7 @@ def _end(s, lane, f, flags, value, bare):
         if not files.write(s, files.EXIT, flags, f.number, lane.number, 0, 0, payload):
             files.lose(s, f, 1)
         if lane.frames:
-            lane.frames.pop()
+            noted.pop(lane.frames.pop(), None)
         if f.generator:
             _finish_lane(s, lane)
     except Exception as e:
@@ -338,7 +346,8 @@ def _settle(s, lane, f):
         if c is f:
             break
         if type(c) is files.Unwritten and c.code is f:
-            del calls[i:], lane.frames[i:]
+            del calls[i:]
+            _forget(lane, i)
             files.lose(s, f, 1)
             if f.generator:
                 _finish_lane(s, lane)
@@ -349,7 +358,8 @@ def _settle(s, lane, f):
         if type(c) is not files.Unwritten:
             if not files.write(s, files.EXIT, files.UNKNOWN, c.number, lane.number, 0, 0, b""):
                 files.lose(s, c, 1)
-    del calls[i + 1:], lane.frames[i + 1:]
+    del calls[i + 1:]
+    _forget(lane, i + 1)
     return True
 
 
@@ -359,6 +369,7 @@ def _settle(s, lane, f):
 # belongs to the innermost of these that is on its thread's stack at that moment.
 
 resting = {}  # id of a frame -> its lane, from its first start to its end
+noted = {}  # the same of frames of other calls, of those that began while any rested: no search goes beyond them
 pool = []
 
 
@@ -387,33 +398,45 @@ def _lane_for(s, f, frame):
 
 
 def _note(lane, frame):
-    """Remembers the frame of a call, so that no search goes beyond it."""
     while len(lane.frames) < len(lane.calls):
         lane.frames.append(0)
     lane.frames.append(id(frame))
+    noted[id(frame)] = lane
 
 
-def _top(lane):
-    """The frame of a lane's innermost call, where that is known."""
-    return lane.frames[-1] if lane.frames and len(lane.frames) == len(lane.calls) else 0
+def _forget(lane, i):
+    for key in lane.frames[i:]:
+        noted.pop(key, None)
+    del lane.frames[i:]
 
 
-def _running(s, frame):
-    guess, own = s.lane, s.own
-    top = _top(guess)
-    below = _top(own) if guess is not own else top  # of a generator that has yielded the rest of the stack is not below
+def _running(s, start):
+    frame = start
     while frame is not None:
         i = id(frame)
-        if i in resting:
-            s.lane = resting[i]
-            return s.lane
-        if i == top:
-            return guess
-        if i == below:
-            break
+        lane = noted.get(i) or resting.get(i)
+        if lane is not None:
+            s.lane = lane
+            return lane
         frame = frame.f_back
-    s.lane = own
-    return own
+    s.lane = s.own
+    if s.own.calls:
+        _recall(s.own, start)
+    return s.own
+
+
+def _recall(own, frame):
+    """Notes the innermost call, which began while nothing rested: the stack below it is gone through only once."""
+    while frame is not None:
+        f = replaced.get(id(frame.f_code))
+        if f is not None:
+            last = own.calls[-1]
+            if f is getattr(last, "code", last):
+                own.frames.extend([0] * (len(own.calls) - len(own.frames)))
+                own.frames[-1] = id(frame)
+                noted[id(frame)] = own
+            return
+        frame = frame.f_back
 
 
 def _lane_at(s, f, frame):
@@ -437,7 +460,8 @@ def _finish_lane(s, lane):
     if not lane.of:
         return
     resting.pop(lane.frame, None)
-    del lane.calls[:], lane.frames[:]
+    del lane.calls[:]
+    _forget(lane, 0)
     lane.frame = 0
     s.lane = s.own
     pool.append(lane)

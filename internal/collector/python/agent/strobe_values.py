@@ -13,14 +13,13 @@ LIMIT = 16384  # bytes of a payload
 ITEMS = 100
 NODES = 4096  # values looked at for one payload: bounds the time, not only the text
 # A function whose values lead to very many others would slow its program down tenfold. Its first calls have all that
-# fits; later ones what is near, which is counted (Function.cut), and once in a while all again: one that is called
-# rarely always has all. One whose depth was asked for has all in every call.
+# fits; later ones what is near (strobe_brief), which is counted (Function.cut), and once in a while all again: one that
+# is called rarely always has all. One whose depth was asked for has all in every call.
 SPEND = 20000  # values looked at for one function before that
 ALL = 200000  # for all functions, before each has only EACH
 EACH = 1024
-NEAR = (2, 24, 10)  # depth, NODES and ITEMS of those values
-HOT = (1, 12, 6)  # and after OFTEN of them
-OFTEN = 500
+MANY = 800000  # for all functions, before each has only FEW
+FEW = 256
 AGAIN = 1.0  # seconds after which a function may have all again
 TURNS = 32  # of all functions within such a time
 TURN = 512  # NODES of those
@@ -28,6 +27,9 @@ spent = 0
 turns, turns_from = 0, 0.0
 WIDE = 1 << 63
 
+_attribute = object.__getattribute__
+_HEAP = 1 << 9  # in the flags of types that can die
+_flags = type.__dict__["__flags__"].__get__
 _mro = type.__dict__["__mro__"].__get__
 _dict_of = type.__dict__["__dict__"].__get__
 _qualname = type.__dict__["__qualname__"].__get__
@@ -75,9 +77,10 @@ def encode(v, depth, limit=LIMIT, f=None):
     if t is float:
         return _float(v)
     nodes = NODES
-    if f is not None and f.spent > EACH and (spent > ALL or f.spent > SPEND) and type(depth) is int:
+    if f is not None and f.spent > (EACH if spent < MANY else FEW) and (
+            spent > ALL or f.spent > SPEND) and type(depth) is int:
         if not _turn(f):
-            return _near(v, depth, limit, f)
+            return near(v, depth, limit, f)
         nodes = TURN
     for deep, items in _ladder(depth):
         room = [nodes, limit, items, None]
@@ -102,6 +105,17 @@ def encode(v, depth, limit=LIMIT, f=None):
     return '{"$":"unreadable"}' if depth <= 0 else _beyond(t)
 
 
+def near(v, depth, limit, f):
+    """Stands here until it is first called."""
+    global near
+    from strobe_rules import late
+    try:
+        near = late("strobe_brief").near
+    except (ImportError, OSError):
+        return _beyond(type(v))  # the program has no descriptors left
+    return near(v, depth, limit, f)
+
+
 def _turn(f):
     """Whether a function whose values are told briefly may have all again."""
     global turns, turns_from
@@ -115,61 +129,6 @@ def _turn(f):
     turns += 1
     f.since = now
     return True
-
-
-def _near(v, depth, limit, f):
-    """encode of a function whose values take too much time: in one go, what does not fit by its type's name."""
-    f.tried += 1
-    hot = f.tried > OFTEN
-    deep, nodes, items = HOT if hot else NEAR
-    room = [nodes, limit, items, 0]
-    try:
-        s = _fields(v, room) if hot else None
-        if s is None:
-            s = _value(v, min(deep, depth), (), room)
-    except (_Full, RuntimeError):
-        s, room[3] = _beyond(type(v)), 1
-    except Exception as e:
-        from strobe_rules import ours
-        if not ours(e):
-            raise
-        return '{"$":"unreadable"}'
-    f.cut += room[3] > 0
-    return s
-
-
-def _fields(v, room, str=str, int=int, type=type, low=-WIDE, high=WIDE):
-    """_value at depth 1 of an object that has but a dictionary, as most of what hot functions are given, in a third of
-    the time: else None."""
-    t = type(v)
-    plan = _plans.get(id(t))
-    if plan is None or plan[1] is not _instance or plan[0]() is not t:
-        return None
-    get_dict, slots, extra = plan[2]
-    if get_dict is None or slots or extra is not None:
-        return None
-    d = get_dict(v)
-    if type(d) is not dict:
-        return None
-    out = []
-    for k, x in in_order(d, room[2]):
-        t = type(x)
-        if t is str and len(x) <= 64:
-            x = quote(x)
-        elif x is None:
-            x = "null"
-        elif t is int and low < x < high:
-            x = str(x)
-        else:
-            p = _plans.get(id(t))
-            if p is not None and p[2] is not _flat and p[0]() is t:
-                x = p[3]
-                room[3] += 1
-            else:
-                x = _value(x, 0, (), room)
-        if type(k) is str:
-            out.append(quote(k) + ":" + x)
-    return '{"$":"obj","t":%s,"v":{%s}%s}' % (plan[4], ",".join(out), _more(len(d), room))
 
 
 def _beyond(t):
@@ -204,7 +163,7 @@ def _value(v, depth, inside, room):
     plan = _plans.get(id(t))
     if plan is None or plan[0]() is not t:
         plan = _make_plan(t)
-    _, read, data, beyond, _ = plan
+    _, read, data, beyond = plan
     if data is _flat:
         return read(v)
     if depth <= 0 or room[0] < 0:
@@ -322,8 +281,8 @@ def _inner(v, depth, inside, room, data):
     return _beyond(type(v)) if len(inside) > 1 and depth < 2 else _instance(v, depth, inside, room, data)
 
 
-def _instance(v, depth, inside, room, data):
-    get_dict, slots, extra = data
+def _instance(v, depth, inside, room, data, str=str, int=int, low=-WIDE, high=WIDE):
+    get_dict, slots, extra, name = data
     fields = extra(v) if extra is not None else []
     n = len(fields)
     if get_dict is not None:
@@ -331,17 +290,28 @@ def _instance(v, depth, inside, room, data):
         if type(d) is dict:
             n += len(d)
             fields.extend([(k, x) for k, x in in_order(d, room[2]) if type(k) is str])
-    for name, get in slots:
+    for slot, get in slots:
         try:
-            fields.append((name, get(v)))
+            fields.append((slot, get(v)))
             n += 1
         except AttributeError:
             pass  # not set yet
     fields = fields[:room[2]]
     room[0] -= len(fields)
-    body = ",".join([quote(k) + ":" + _value(x, depth, inside, room) for k, x in fields])
+    out = []
+    for k, x in fields:
+        t = type(x)
+        if t is str and len(x) <= 256:
+            x = quote(x)
+        elif x is None:
+            x = "null"
+        elif t is int and low < x < high:
+            x = str(x)
+        else:
+            x = _value(x, depth, inside, room)
+        out.append(quote(k) + ":" + x)
     more = _more(n, room)
-    return '{"$":"obj","t":%s,"v":{%s}%s}' % (quote(type_name(type(v))), body, more)
+    return '{"$":"obj","t":%s,"v":{%s}%s}' % (name, ",".join(out), more)
 
 
 def _exception(e):
@@ -416,7 +386,7 @@ def _make_plan(t):
     if len(_plans) > 512:
         _plans.clear()
     read, data = _plan(t)
-    plan = _plans[id(t)] = (ref(t), read, data, _beyond(t), quote(type_name(t)))
+    plan = _plans[id(t)] = (ref(t), read, data, _beyond(t))
     return plan
 
 
@@ -445,6 +415,7 @@ def _plan(t):
 
 
 def _plan_of_base(t, bases):
+    told = quote(type_name(t))
     for base in bases:
         if base is tuple and t is not tuple:
             fields = next((f for f in (_dict_of(c).get("_fields") for c in bases) if f is not None), None)
@@ -469,26 +440,41 @@ def _plan_of_base(t, bases):
         if _module(base) == "builtins" and _qualname(base) in ("dict_keys", "dict_values", "dict_items"):
             return _sequence, base
         if _qualname(base) == "mappingproxy" and base is type(_dict_of(type)):
-            return _instance, (None, [], None)  # its mapping may be the user's
+            return _instance, (None, [], None, told)  # its mapping may be the user's
     get_dict, slots = None, []
     for c in reversed(bases):
         own = _dict_of(c)
         # A type in C tells of its insides by members too: those of exceptions and slices are of use to somebody.
         open_ = "__slots__" in own or c is slice or issubclass(c, BaseException)
+        hidden = _OWN_MEMBERS if "__slots__" not in own and c is not slice else ()
         for key, d in list(own.items()):
             kind = type(d)
             if key == "__dict__" and (kind is _getset or kind is _member):
-                get_dict = d.__get__
-            elif open_ and kind is _member and key[:2] != "__" and key not in _OWN_MEMBERS:
-                slots.append((key, d.__get__))
+                get_dict = _getter(bases, c, key, d)
+            elif open_ and kind is _member and key[:2] != "__" and key not in hidden:
+                slots.append((key, _getter(bases, c, key, d)))
     extra = _exception if BaseException in bases else None
     for base in bases:
         name = "%s.%s" % (_module(base), _qualname(base))
         if name in INNER:
-            return _inner, (get_dict, slots, extra)
+            return _inner, (get_dict, slots, extra, told)
         if name == "starlette.requests.HTTPConnection" and get_dict is not None:
             extra = lambda v: scope_of(get_dict(v))
-    return _instance, (get_dict, slots, extra)
+    return _instance, (get_dict, slots, extra, told)
+
+
+def _getter(bases, c, key, d):
+    """What reads a member of a class's instances. A descriptor would keep the class alive."""
+    if not _flags(c) & _HEAP:
+        return d.__get__
+    if next(b for b in bases if key in _dict_of(b)) is c:
+        return _own_dict if key == "__dict__" else lambda v: _attribute(v, key)
+    weak = ref(c)  # a subclass has something else by that name
+    return lambda v: _dict_of(weak())[key].__get__(v)
+
+
+def _own_dict(v):
+    return _attribute(v, "__dict__")
 
 
 # Of exceptions in C: told by the message, or of no use.

@@ -202,6 +202,9 @@ function readSet(folder) {
 function isUserFile(file, root) {
   return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
 }
+function isMadeOfUserFiles(file) {
+  return file.includes("/node_modules/.vite-temp/");
+}
 
 // src/faults.js
 var inspectorIsOpen = "the program's inspector is open (--inspect), and two debuggers would let go on what the other one has paused: run it without";
@@ -239,7 +242,7 @@ var Agent = class {
     if (this.refusal || this.memory && this.shared.gone()) return this.refuse(file);
     if (this.files !== null) return this.files.wants(file);
     if (typeof file !== "string" || !import_node_path.default.isAbsolute(file) || file.startsWith(this.own)) return false;
-    if (!isUserFile(file, this.root) && !(this.set.rules || []).some((r) => r.on === "contains" || r.on === "path")) return false;
+    if (!isUserFile(file, this.root) && !isMadeOfUserFiles(file) && !(this.set.rules || []).some((r) => r.on === "contains" || r.on === "path")) return false;
     return this.ready().wants(file);
   }
   // By no hook that the program has put around require meanwhile.

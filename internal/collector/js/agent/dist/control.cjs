@@ -88,6 +88,9 @@ function matches(parts, name, separator) {
 function isUserFile(file, root) {
   return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
 }
+function isMadeOfUserFiles(file) {
+  return file.includes("/node_modules/.vite-temp/");
+}
 function moduleOf(file, root) {
   const packages = file.lastIndexOf("/node_modules/");
   const below = packages >= 0 ? file.slice(packages + 14) : isUserFile(file, root) ? import_node_path.default.relative(root, file) : import_node_path.default.basename(file);
@@ -136,7 +139,7 @@ var Rules = class {
 };
 function matchedFrom(names, from, bundled, root) {
   if (!from || from === names.path) return names;
-  return bundled ? matched(from, root, names.main) : { ...names, path: from };
+  return bundled || isMadeOfUserFiles(names.path) ? matched(from, root, names.main) : { ...names, path: from };
 }
 function matched(file, root, main) {
   return { path: file, module: moduleOf(file, root), base: import_node_path.default.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };

@@ -152,7 +152,10 @@ function isModule(agent, url, loaded) {
 }
 function mayLoadModules(agent) {
   const { parts } = agent.shared;
-  if (isMainThread) parts.modules = (process.argv[1] || "").startsWith(agent.root + "/");
+  if (isMainThread) {
+    const script = process.argv[1] || "", packages = script.indexOf("/node_modules/");
+    parts.modules = script.startsWith(agent.root + "/") || packages > 0 && agent.root.startsWith(script.slice(0, packages) + "/");
+  }
   return parts.modules === true && (isMainThread || import_node_worker_threads.default.parentPort !== null);
 }
 function hookWorkers(agent) {

@@ -74,6 +74,9 @@ function matches(parts, name, separator) {
 function isUserFile(file, root) {
   return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
 }
+function isMadeOfUserFiles(file) {
+  return file.includes("/node_modules/.vite-temp/");
+}
 function moduleOf(file, root) {
   const packages = file.lastIndexOf("/node_modules/");
   const below = packages >= 0 ? file.slice(packages + 14) : isUserFile(file, root) ? path.relative(root, file) : path.basename(file);
@@ -122,7 +125,7 @@ var Rules = class {
 };
 function matchedFrom(names, from, bundled, root) {
   if (!from || from === names.path) return names;
-  return bundled ? matched(from, root, names.main) : { ...names, path: from };
+  return bundled || isMadeOfUserFiles(names.path) ? matched(from, root, names.main) : { ...names, path: from };
 }
 function matched(file, root, main) {
   return { path: file, module: moduleOf(file, root), base: path.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
@@ -510,7 +513,7 @@ var Files = class {
   // wants says whether a file is instrumented.
   wants(file) {
     if (typeof file !== "string" || !path3.isAbsolute(file) || file.startsWith(this.own) || this.shared.gone()) return false;
-    return isUserFile(file, this.rules.root) || this.rules.reaches(file);
+    return isUserFile(file, this.rules.root) || isMadeOfUserFiles(file) || this.rules.reaches(file);
   }
   // instrumented is what a file's text becomes, or null where it stays as it is. How: file, language, sourceType, caught
   // (a test runner catches what it throws),

@@ -1,7 +1,7 @@
 // The program's files: what they become when they are loaded, and what is known of their functions.
 import fs from 'node:fs';
 import path from 'node:path';
-import { Rules, asked, matched, matchedFrom, isUserFile } from './rules.js';
+import { Rules, asked, matched, matchedFrom, isMadeOfUserFiles, isUserFile } from './rules.js';
 import { compiled } from './scripts.js';
 import { readSet } from './shared.js';
 import { constant } from './values.js';
@@ -108,7 +108,7 @@ export class Files {
   // wants says whether a file is instrumented.
   wants(file) {
     if (typeof file !== 'string' || !path.isAbsolute(file) || file.startsWith(this.own) || this.shared.gone()) return false;
-    return isUserFile(file, this.rules.root) || this.rules.reaches(file);
+    return isUserFile(file, this.rules.root) || isMadeOfUserFiles(file) || this.rules.reaches(file);
   }
 
   // instrumented is what a file's text becomes, or null where it stays as it is. How: file, language, sourceType, caught

@@ -108,7 +108,12 @@ function isModule(agent, url, loaded) {
 // speak with.
 function mayLoadModules(agent) {
   const { parts } = agent.shared;
-  if (isMainThread) parts.modules = (process.argv[1] || '').startsWith(agent.root + '/');
+  if (isMainThread) {
+    const script = process.argv[1] || '', packages = script.indexOf('/node_modules/');
+    // A workspace's tools are in a folder above its packages.
+    parts.modules = script.startsWith(agent.root + '/')
+      || packages > 0 && agent.root.startsWith(script.slice(0, packages) + '/');
+  }
   return parts.modules === true && (isMainThread || worker.parentPort !== null);
 }
 

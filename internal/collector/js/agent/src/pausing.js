@@ -175,7 +175,7 @@ export class Pausing {
   async begin(m) {
     const { thread, shown } = this, frames = this.frames, top = frames[0], { place } = shown;
     if (m.how === 'line') return this.goTo(m);
-    const step = { how: m.how, id: m.id, depth: this.depthOf(frames), fn: place.fn, file: place.file, line: place.line, steps: 0, same: 0, inside: 0, system: m.system, user: place.user, resultOf: this.all.nameOf(place.fn, place.path || place.file) };
+    const step = { how: m.how, id: m.id, depth: this.depthOf(frames), fn: place.fn, file: place.file, line: place.line, steps: 0, same: 0, inside: 0, system: m.system, user: place.user, resultOf: this.all.nameOf(place.fn, place.path || place.file, place.text) };
     if (!['over', 'into', 'out'].includes(m.how)) throw cannot(`there is no step ${m.how}`);
     await this.passOver(m.how === 'into' && place.user && !m.system);
     await this.clear();
@@ -318,7 +318,7 @@ export class Pausing {
 
   async frameOf(frame) {
     const place = await this.thread.placeOf(frame);
-    const name = place.fn || place.text && place.text.file ? this.all.nameOf(place.fn, place.text.path) : frame.functionName || '<anonymous>';
+    const name = place.fn || place.text && place.text.file ? this.all.nameOf(place.fn, place.text.path, place.text) : frame.functionName || '<anonymous>';
     return { function: name, file: place.file, line: place.line, user: place.user };
   }
 

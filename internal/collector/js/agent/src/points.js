@@ -8,7 +8,7 @@ import { Files } from './files.js';
 import { Loaded } from './loaded.js';
 import { Looking } from './looking.js';
 import { Pausing } from './pausing.js';
-import { Rules, isUserFile, moduleOf } from './rules.js';
+import { Rules, isMadeOfUserFiles, isUserFile, moduleOf } from './rules.js';
 import { isEngines } from './scripts.js';
 import { Thread, endsWith } from './thread.js';
 
@@ -113,7 +113,11 @@ export class Points {
   isOwn(url) { return url.startsWith(this.own) || url.startsWith(this.ownURL); }
   isUser(file) { return isUserFile(file, this.root); }
   moduleOf(file) { return moduleOf(file, this.root); }
-  nameOf(fn, file) { return `${this.moduleOf(file)}.${fn ? fn.name : '<module>'}`; }
+  // nameOf is a function's name as its calls have it (matchedFrom). text: the Text that it is in, where that is known.
+  nameOf(fn, file, text) {
+    const bundled = text && text.file && text.file.meta.bundled || isMadeOfUserFiles(file);
+    return `${this.moduleOf(fn && fn.file && bundled ? fn.file : file)}.${fn ? fn.name : '<module>'}`;
+  }
 
   // mayHold: a script's text may have lines of the file that a point names.
   mayHold(script, file) {

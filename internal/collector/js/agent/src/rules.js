@@ -65,6 +65,10 @@ export function isUserFile(file, root) {
   return file.startsWith(root.endsWith('/') ? root : root + '/') && !file.includes('/node_modules/', root.length);
 }
 
+// isMadeOfUserFiles: Vite bundles its configuration into a file in a folder of packages, which says by its map of whose
+// text it is.
+export function isMadeOfUserFiles(file) { return file.includes('/node_modules/.vite-temp/'); }
+
 // moduleOf is a file's path below root (of a package: below its folder of packages) without its ending, with dots.
 export function moduleOf(file, root) {
   const packages = file.lastIndexOf('/node_modules/');
@@ -121,7 +125,7 @@ export class Rules {
 // it has there.
 export function matchedFrom(names, from, bundled, root) {
   if (!from || from === names.path) return names;
-  return bundled ? matched(from, root, names.main) : { ...names, path: from };
+  return bundled || isMadeOfUserFiles(names.path) ? matched(from, root, names.main) : { ...names, path: from };
 }
 
 // matched is what rules are tried on: a file of the program.

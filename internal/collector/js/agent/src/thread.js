@@ -164,7 +164,9 @@ export class Thread {
         const { locations } = await this.post('Debugger.getPossibleBreakpoints', { start: text.locationOf(script.scriptId, r.from), end: text.locationOf(script.scriptId, r.to) });
         for (const location of locations) {
           const place = text.place(location);
-          if (!place.inserted && location.type !== 'return' && place.file === file && place.line >= from && (r.line === 0 || place.line === r.line)) return { location, line: place.line };
+          // What a compiler put before the user's text has its own line, in a file that may be called the same.
+          if (place.inserted || place.unmapped || location.type === 'return' || place.file !== file || place.line < from) continue;
+          if (r.line === 0 || place.line === r.line) return { location, line: place.line };
         }
       }
       from += n;
@@ -174,7 +176,7 @@ export class Thread {
 
   async setAt(point, script, text, location, fn) {
     const place = text.place(location), site = this.siteAt(location);
-    const at = { function: this.all.nameOf(fn || place.fn, script.path), file: place.file, line: place.line };
+    const at = { function: this.all.nameOf(fn || place.fn, script.path, text), file: place.file, line: place.line };
     if (site.entries.has(point.id)) return;
     await this.enter(site, point.id, { point, at });
   }
