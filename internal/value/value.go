@@ -128,7 +128,12 @@ func CircularRef(addr uint64) Value { return newMarker("<circular ref to " + hex
 func MaxDepth(n int) Value { return newMarker("<max depth " + strconv.Itoa(n) + " reached>") }
 
 // TypeAt marks an object whose contents are not described, e.g. of an incomplete type.
-func TypeAt(name string, addr uint64) Value { return newMarker("<" + name + " at " + hex(addr) + ">") }
+func TypeAt(name string, addr uint64) Value {
+	if MadeUp(addr) { // it was in registers, and no more of it was recorded
+		return newMarker("<" + name + ">")
+	}
+	return newMarker("<" + name + " at " + hex(addr) + ">")
+}
 
 func hex(a uint64) string { return "0x" + strconv.FormatUint(a, 16) }
 
