@@ -343,7 +343,7 @@ func (b *builder) close() (ring.Plan, *value.Layout) {
 	return b.plan, &l
 }
 
-func (s *side) all() []ring.Op { return slices.Concat(s.ops, s.wipeOps(), s.roots) }
+func (s *side) all() []ring.Op { return slices.Concat(s.ops, s.wipeOps(), s.smallFirst()) }
 
 // most bounds the payload's size.
 func (s *side) most() int {

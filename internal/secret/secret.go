@@ -48,7 +48,7 @@ var environment = lazyregexp.MustCompile(`(?i)(?:^|[.:/_])(?:getenv|lookup_?env)
 type Names struct {
 	spec    string
 	yes, no *regexp.Regexp
-	in      func() *finder // of yes without its anchors
+	in      *scanner // yes without its anchors
 	result  *regexp.Regexp
 	known   sync.Map // name to bool
 }
@@ -81,12 +81,7 @@ func New(spec string) (*Names, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
-	n := &Names{spec: spec}
-	plain := slices.Clone(words)
-	for i, w := range plain {
-		plain[i] = strings.TrimSuffix(strings.TrimPrefix(w, "^_*"), "$")
-	}
-	n.in = sync.OnceValue(func() *finder { return newFinder(plain) })
+	n := &Names{spec: spec, in: newScanner(bare(words))}
 	for i, w := range words {
 		if w[0] != '^' {
 			words[i] = strings.ReplaceAll(w, "_", "[^a-z0-9]?")
@@ -98,6 +93,15 @@ func New(spec string) (*Names, error) {
 		`tokeni[sz]|secretar|^(?:m?_*)(?:` + parsers + `)[_-]?tokens?_*$`)
 	n.result = regexp.MustCompile(`(?i)^_*(?:(?:` + getters + `)[a-z0-9_]*)?` + all + `s?$`)
 	return n, nil
+}
+
+// bare are the words without what says where in a name they stand.
+func bare(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = strings.Trim(w, "^_*$")
+	}
+	return out
 }
 
 // Secret reports whether what has this name is a secret.
@@ -124,7 +128,7 @@ func (n *Names) Doubtful(name string) bool {
 }
 
 // In reports whether bytes have a word of a secret's name in them.
-func (n *Names) In(b []byte) bool { return n != nil && n.in().in(b) }
+func (n *Names) In(b []byte) bool { return n != nil && n.in.in(b) }
 
 // Result reports whether a function of this name, with or without what it is in, returns a secret: it is called as one,
 // after what it does to get one, or it is one of those that give a variable of the environment, whichever that is.

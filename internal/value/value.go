@@ -129,7 +129,7 @@ func MaxDepth(n int) Value { return newMarker("<max depth " + strconv.Itoa(n) + 
 
 // TypeAt marks an object whose contents are not described, e.g. of an incomplete type.
 func TypeAt(name string, addr uint64) Value {
-	if MadeUp(addr) { // it was in registers, and is nowhere
+	if MadeUp(addr) { // it was in registers, and no more of it was recorded
 		return newMarker("<" + name + ">")
 	}
 	return newMarker("<" + name + " at " + hex(addr) + ">")

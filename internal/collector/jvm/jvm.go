@@ -106,6 +106,7 @@ func (rt *Runtime) process(a *agentlink.Agent) *process {
 	p, ok := a.Own.(*process)
 	if !ok {
 		p = newProcess(rt.sources)
+		p.own, p.named = ownPackage(&a.Hello)
 		a.Own = p
 	}
 	return p

@@ -25,6 +25,9 @@ type process struct {
 	sources *sources
 	numbers map[string]int32 // of methods that were woven ever
 	classes map[string]*class
+
+	own   string // the package of the program's own code, where no source tells: ownPackage
+	named bool
 }
 
 // class is one that was asked for.
@@ -183,7 +186,8 @@ type place struct {
 	user         bool
 }
 
-// place finds a class's source, and whether it is the user's: its source is below the root, or its class file is.
+// place finds a class's source, and whether it is the user's: its source is below the root, or its class file is; and
+// where the root has no source at all, it is of the main class's package.
 func (p *process) place(root string, q *question, f *classfile.File) place {
 	pkg := path.Dir(f.Name())
 	if pkg == "." {
@@ -201,7 +205,12 @@ func (p *process) place(root string, q *question, f *classfile.File) place {
 		return at
 	}
 	folder := scheme == "file" && strings.HasSuffix(where, "/")
-	at.user = folder && (root == "" || isBelow(root, where))
+	switch {
+	case folder:
+		at.user = root == "" || isBelow(root, where)
+	case root != "" && !p.sources.any(root): // a program without its source: a jar, as a tool is run
+		at.user = p.owns(pkg)
+	}
 	return at
 }
 

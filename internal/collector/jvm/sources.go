@@ -54,6 +54,18 @@ func (s *sources) find(root, pkg, file string) string {
 	return t.find(pkg, file)
 }
 
+// any reports whether there is a source below root.
+func (s *sources) any(root string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.roots[root]
+	if t == nil || len(t.files) == 0 && time.Since(t.at) >= sourcesAgain {
+		t = readSources(root)
+		s.roots[root] = t
+	}
+	return len(t.files) > 0
+}
+
 // find takes the file in its package's folder; one that is alone with its name may stand anywhere, as Kotlin has it.
 func (t *sourceTree) find(pkg, file string) string {
 	all := t.files[file]

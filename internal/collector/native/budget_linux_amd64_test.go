@@ -76,3 +76,41 @@ func TestBudget(t *testing.T) {
 		})
 	}
 }
+
+const budgetNames = `struct big { long a[400]; };
+static struct big thing;
+__attribute__((noinline)) long asked(struct big *b, const char *name) { __asm__ volatile(""); return b->a[*name]; }
+int main(void)
+{
+	long sum = 0;
+	for (long n = 0; n < 100000; n++) sum += asked(&thing, "the name of it");
+	return sum;
+}
+`
+
+// TestBudgetSmallFirst: where values are cut, a short text is kept rather than a large object that stands before it.
+// Keeps out: lookups of which nobody sees what was looked for.
+func TestBudgetSmallFirst(t *testing.T) {
+	sink := newSink(t)
+	sink.block = true
+	s := startTracing(t, testRuntime(t), sink, build(t, "budgetnames.c", budgetNames, "gcc", "-g", "-O2"),
+		collector.Tracing{Probes: []collector.Probe{{Pattern: "asked", Depth: 3}}})
+	s.wait(t)
+	cut, calls := 0, 0
+	for i := range sink.events {
+		e := &sink.events[i]
+		if e.Kind != event.FunctionEnter {
+			continue
+		}
+		calls++
+		if e.Flags&event.Truncated != 0 {
+			cut++
+		}
+		if len(e.Payload) > 200 && !strings.Contains(string(e.Payload), "the name of it") { // in a storm it has 64
+			t.Fatalf("call %d has no name in it", calls)
+		}
+	}
+	if calls != 100_000 || cut == 0 {
+		t.Errorf("%d calls, %d of them cut", calls, cut)
+	}
+}

@@ -325,8 +325,8 @@ func (d *drainer) goLane(rs *ringState, goid uint64) *lanes {
 }
 
 // goSteps is what is said of steps in Go.
-const goSteps = "a step follows its thread: where Go's runtime moves the goroutine to another one meanwhile, it does " +
-	"not end; set a breakpoint instead"
+const goSteps = "a step stays with its goroutine on whichever thread that runs, unless data breakpoints leave no " +
+	"debug register free: then with its thread"
 
 // keptGoroutines is how many goroutines are remembered that have no call open.
 const keptGoroutines = 1 << 16
