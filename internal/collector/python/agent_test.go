@@ -18,6 +18,11 @@ import (
 // calls runs a program of testdata below an agent and returns what was recorded of it.
 func calls(t *testing.T, interpreter, program, glob string) string {
 	t.Helper()
+	return callsBy(t, interpreter, program, agentlink.Rule{ID: 1, On: "name", Glob: glob, Depth: 3})
+}
+
+func callsBy(t *testing.T, interpreter, program string, rule agentlink.Rule) string {
+	t.Helper()
 	b := strobetest.NewBook()
 	link, err := agentlink.Listen(agentlink.Options{Sink: b, Depth: 3})
 	if err != nil {
@@ -25,7 +30,11 @@ func calls(t *testing.T, interpreter, program, glob string) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	set := agentlink.Set{Gen: 1, OnFull: "wait", Rules: []agentlink.Rule{{ID: 1, On: "name", Glob: glob, Depth: 3}}}
+	root, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := agentlink.Set{Gen: 1, Root: root, OnFull: "wait", Rules: []agentlink.Rule{rule}}
 	if err := link.Apply(ctx, set); err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +86,25 @@ func TestOwnTypes(t *testing.T) {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: no %s in\n%.2000s", in.Name, want, got)
 			}
+		}
+	}
+}
+
+// TestCells: functions of a notebook's cells are the user's, though they are in no file below the root.
+func TestCells(t *testing.T) {
+	for _, in := range strobetest.Pythons(t) {
+		got := callsBy(t, in.Path, "cells.py", agentlink.Rule{ID: 1, On: "user", Depth: 3})
+		want := []string{"cells.run"}
+		if in.Name == "3.12" || in.Name == "3.13" || in.Name == "3.14" {
+			want = append(want, `cells.in_cell {"x":4}`)
+		}
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s: no %s in\n%s", in.Name, w, got)
+			}
+		}
+		if strings.Contains(got, "cells.elsewhere") {
+			t.Errorf("%s: what is in no file is not all the user's:\n%s", in.Name, got)
 		}
 	}
 }

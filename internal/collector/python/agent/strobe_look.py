@@ -99,7 +99,7 @@ def fields(v):
         return list(zip(data, tuple.__iter__(v)))
     if read is not values_of._instance:
         return []
-    get_dict, slots, extra = data
+    get_dict, slots, extra, _ = data
     found = extra(v) if extra is not None else []
     if get_dict is not None:
         d = get_dict(v)

@@ -122,6 +122,9 @@ class File:
             self.path = name = os.path.normpath(os.path.join(_started_in, name))
         if not root:
             return
+        if "/ipykernel_" in name and sys.version_info >= (3, 12):  # a cell of a notebook, whose text is in no file
+            self.user = True
+            return
         for path in (name, None):
             if path is None:
                 path = os.path.realpath(name)
