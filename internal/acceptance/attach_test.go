@@ -133,6 +133,13 @@ func TestAttachOverMCP(t *testing.T) {
 	if st := s.Status(t, l.SessionID); st.Status != "exited" {
 		t.Errorf("status after the stop: %+v", st)
 	}
+	for tool, in := range map[string]args{"debug_trace": {"add": []string{"tally"}},
+		"debug_breakpoint": {"add": []args{{"function": "tally"}}}} {
+		in["sessionId"] = l.SessionID
+		if err := s.Try(tool, in, nil); !isCode(err, "PROCESS_EXITED") || !strings.Contains(err.Error(), "was let go") {
+			t.Errorf("%s of a program that was let go: %v", tool, err)
+		}
+	}
 	// The end of the daemon lets an attached program run on, too.
 	s.Call(t, "debug_launch", args{"pid": pid, "projectRoot": root, "trace": []string{"tally"}}, &l)
 	s.StopDaemon(t)

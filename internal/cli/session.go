@@ -13,6 +13,7 @@ import (
 type sessionShown struct {
 	SessionID       string           `json:"sessionId"`
 	Status          string           `json:"status"`
+	Released        bool             `json:"released"`
 	ExitCode        *int             `json:"exitCode"`
 	Signal          string           `json:"signal"`
 	PID             int              `json:"pid"`
@@ -52,6 +53,9 @@ func (a *app) printSession(raw json.RawMessage) error {
 		}
 	}
 	status := s.Status
+	if s.Released {
+		status = "released: it runs on, unobserved"
+	}
 	if s.ExitCode != nil {
 		status += fmt.Sprintf(", exit code %d", *s.ExitCode)
 	}

@@ -81,7 +81,7 @@ func (s *Session) ChangePoints(ctx context.Context, add []collector.Point, remov
 	}
 	if len(add)+len(remove) > 0 {
 		if !s.Live() {
-			return nil, fault.New(fault.ProcessExited, "debug_launch it again.", "the program of session %s has ended", s.ID)
+			return nil, s.unobserved("debug_launch it again.")
 		}
 		if st.Status, err = d.SetPoints(use, next); err != nil {
 			return nil, s.traceError(err)
@@ -125,8 +125,7 @@ func (s *Session) debugger() (collector.Debugger, error) {
 		return d, nil
 	}
 	if s.col == nil {
-		return nil, fault.New(fault.ProcessExited, "debug_query still reads its events.",
-			"the program of session %s has ended", s.ID)
+		return nil, s.unobserved("debug_query still reads its events.")
 	}
 	return nil, fault.New(fault.Unsupported, "Trace functions with debug_trace instead.",
 		"the %s runtime has no breakpoints", s.meta.Runtime)

@@ -24,8 +24,7 @@ func (s *Session) signal(ctx context.Context, r collector.SignalRequest) (stoppe
 	to, ok := s.col.(collector.Signaler)
 	switch {
 	case s.col == nil:
-		return false, fault.New(fault.ProcessExited, "debug_query still reads its events.",
-			"the program of session %s has ended", s.ID)
+		return false, s.unobserved("debug_query still reads its events.")
 	case !ok:
 		return false, fault.New(fault.Unsupported, "Send it with kill.", "the %s runtime sends no signals", s.meta.Runtime)
 	}

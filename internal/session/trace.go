@@ -52,9 +52,7 @@ func (s *Session) Trace(ctx context.Context, c TraceChange) (*TraceState, error)
 				"session %s is a core file: nothing runs that could be traced", s.ID)
 		}
 		if !s.Live() && (s.col == nil || len(s.col.PIDs()) == 0) { // children may outlive the first process
-			return nil, fault.New(fault.ProcessExited,
-				"Query its events with debug_query, or debug_launch it again with trace to record more.",
-				"the program of session %s has ended", s.ID)
+			return nil, s.unobserved("Query its events with debug_query, or debug_launch it again with trace to record more.")
 		}
 		next, missing, err := have.Change(c, set.SerializationDepth)
 		if err != nil {
@@ -84,4 +82,16 @@ func (s *Session) traceError(err error) error {
 			"the program of session %s ended while patterns were changed: %w", s.ID, err)
 	}
 	return fmt.Errorf("set patterns: %w", err)
+}
+
+// unobserved is the error of what needs a program that is observed. next is what to do where it has ended.
+func (s *Session) unobserved(next string) error {
+	s.mu.Lock()
+	released := s.meta.Released
+	s.mu.Unlock()
+	if released {
+		return fault.New(fault.ProcessExited, "Attach to it again: debug_launch with its pid.",
+			"session %s is over: its program was let go, and runs on unobserved", s.ID)
+	}
+	return fault.New(fault.ProcessExited, next, "the program of session %s has ended", s.ID)
 }

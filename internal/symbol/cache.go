@@ -20,7 +20,7 @@ import (
 // the index is built anew and the file replaced.
 const (
 	cacheMagic   = "strbsym"
-	cacheVersion = 6
+	cacheVersion = 7
 	cacheHeader  = 20
 )
 

@@ -46,7 +46,9 @@ func (m *Module) addGo() error {
 			continue
 		}
 		f := Function{Name: g.Name, Raw: g.Name, Low: Addr(g.Entry), High: Addr(g.End), Language: LangGo, HasDWARF: true}
-		f.File, f.Line, _ = tab.PCToLine(g.Entry)
+		if !goWrap(g.Name) { // it has a line, but debug information gives it no source, either: nobody wrote it
+			f.File, f.Line, _ = tab.PCToLine(g.Entry)
+		}
 		known[f.Low] = true
 		m.ix.funcs = append(m.ix.funcs, f)
 	}
@@ -57,6 +59,17 @@ func (m *Module) addGo() error {
 	slices.SortFunc(m.ix.funcs, func(a, b Function) int { return cmp.Compare(a.Low, b.Low) })
 	m.ix.hasDWARF, m.ix.language = true, LangGo
 	return nil
+}
+
+// goWrap reports a function that the compiler made of a go or defer statement, to hand its arguments on.
+func goWrap(name string) bool {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	for _, made := range []string{"gowrap", "deferwrap"} {
+		if n, ok := strings.CutPrefix(last, made); ok && n != "" && strings.Trim(n, "0123456789") == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // goText is where the code of a Go module begins, which the table counts from: with C code in the program that is not
