@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,9 +18,6 @@ const (
 	maxBytes     = 10 << 10
 	callLimit    = 3 * time.Minute
 )
-
-// errNotRecorded is of a program that takes more memory to record than there is.
-var errNotRecorded = errors.New("its recording ended before it did")
 
 // hunter speaks MCP with a daemon of its own.
 type hunter struct {
@@ -129,9 +125,6 @@ func (h *hunter) record(b *bug, dir, input string) (string, error) {
 		}
 		if err := json.Unmarshal([]byte(answer), &st); err != nil {
 			return "", err
-		}
-		if st.Status == "interrupted" {
-			return l.SessionID, errNotRecorded
 		}
 		if st.Status != "running" {
 			return l.SessionID, nil

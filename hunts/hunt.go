@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,9 +52,6 @@ func (a *asking) ask(args map[string]any) (string, error) {
 
 func (h *hunter) hunt(b *bug, dir string) (*result, error) {
 	fail, err := h.record(b, dir, b.Fail)
-	if errors.Is(err, errNotRecorded) {
-		return &result{bug: b, suspects: []string{err.Error()}}, nil // nobody to suspect: not found
-	}
 	if err != nil {
 		return nil, err
 	}
