@@ -26,9 +26,9 @@ const modulePath = "github.com/strobe-debug/strobe"
 // openToAll may be imported by every package and imports nothing of ours but itself and secret: shared
 // types (event), errors (fault), checks (doctor), rendered values (value), names that may have been meant (near), files
 // that somebody else named (plainfile), names of secrets (secret), regular expressions that wait until they are used
-// (lazyregexp), and sorts that are not hot (sorting).
+// (lazyregexp), sorts that are not hot (sorting), and files that are embedded (packed).
 var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", "internal/value", "internal/near",
-	"internal/plainfile", "internal/lazyregexp", "internal/secret", "internal/sorting"}
+	"internal/plainfile", "internal/lazyregexp", "internal/secret", "internal/sorting", "internal/packed"}
 
 // mayImport is the import table of docs/architecture.md. A package without a row is an error; a
 // new edge is a design change and wants a commit of its own with the reason.
@@ -139,11 +139,11 @@ var mayImport = map[string][]string{
 	"internal/plainfile":   {},
 	"internal/value":       {"internal/secret"},
 	"internal/near":        {},
-	"internal/wire":        {},
-	"internal/websocket":   {},
-	"internal/lazyregexp":  {},
-	"internal/sorting":     {},
-	"internal/secret":      {"internal/lazyregexp"},
+	"internal/wire":        {}, "internal/packed": {},
+	"internal/websocket":  {},
+	"internal/lazyregexp": {},
+	"internal/sorting":    {},
+	"internal/secret":     {"internal/lazyregexp"},
 	// Fixtures: the interfaces and store only, and imported from tests only.
 	"internal/strobetest":           {"internal/collector", "internal/iochan", "internal/store", "internal/testadapter"},
 	"internal/strobetest/sigcorpus": {}, "internal/strobetest/typecorpus": {}, "internal/strobetest/ranlog": {}, "internal/strobetest/ports": {},

@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+
+	"github.com/strobe-debug/strobe/internal/packed"
 )
 
 // Files puts an agent's files where an interpreter can load them: in a folder named by their contents, so that what the
@@ -19,8 +21,8 @@ type Files struct {
 	dir string
 }
 
-// NewFiles is of files that Pack packed; they go below to.
-func NewFiles(packed []byte, to string) *Files { return &Files{packed: packed, to: to} }
+// NewFiles is of files that packed.Pack packed; they go below to.
+func NewFiles(agent []byte, to string) *Files { return &Files{packed: agent, to: to} }
 
 // Dir returns the folder, with every file in it.
 func (f *Files) Dir() (string, error) {
@@ -31,7 +33,7 @@ func (f *Files) Dir() (string, error) {
 			return f.dir, nil
 		}
 	}
-	contents, err := unpack(f.packed)
+	contents, err := packed.Unpack(f.packed)
 	if err != nil {
 		return "", err
 	}

@@ -1,28 +1,26 @@
 package natvis
 
 import (
-	"embed"
-	"path"
+	_ "embed"
+	"maps"
+	"slices"
 	"sync"
+
+	"github.com/strobe-debug/strobe/internal/packed"
 )
 
-//go:embed builtin/*.natvis
-var builtinFiles embed.FS
+// packedBuiltin are the files of builtin/: go test -run Packed -update ./internal/natvis makes it.
+//
+//go:embed builtin.zst
+var packedBuiltin []byte
 
 // Builtin returns the descriptions of libraries' types that we bring. They were written for this program, from the
 // libraries' public headers.
 var Builtin = sync.OnceValue(func() *Set {
-	names, err := builtinFiles.ReadDir("builtin")
-	if err != nil {
-		return NewSet()
-	}
+	all := packed.Embedded(packedBuiltin)()
 	var files []*File
-	for _, n := range names {
-		data, err := builtinFiles.ReadFile(path.Join("builtin", n.Name()))
-		if err != nil {
-			continue
-		}
-		if f, err := Parse("built in: "+n.Name(), data); err == nil {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if f, err := Parse("built in: "+name, all[name]); err == nil {
 			files = append(files, f)
 		}
 	}

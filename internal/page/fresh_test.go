@@ -2,7 +2,6 @@ package page
 
 import (
 	"bytes"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,10 +24,7 @@ func TestPageIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, err := fs.ReadDir(files, "dist")
-	if err != nil {
-		t.Fatal(err)
-	}
+	have := files()
 	if len(made) != len(have) {
 		t.Errorf("%d files are made, %d embedded", len(made), len(have))
 	}
@@ -38,9 +34,8 @@ func TestPageIsFresh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := files.ReadFile("dist/" + f.Name())
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not of web/: make -C web (%v)", f.Name(), err)
+		if got, ok := have[f.Name()]; !ok || !bytes.Equal(got, want) {
+			t.Errorf("%s is not of web/: make -C web, and go test -run Packed ./internal/page -update", f.Name())
 		}
 		size += len(want)
 	}

@@ -1,22 +1,39 @@
 package page
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"embed"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log"
 	"net"
 	"net/http"
+	"strings"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/packed"
 )
 
-// files are what web/ builds.
+// packedFiles are what web/ builds into dist/: go test -run Packed -update ./internal/page makes it.
 //
-//go:embed dist
-var files embed.FS
+//go:embed dist.zst
+var packedFiles []byte
+
+var files = packed.Embedded(packedFiles)
+
+// file answers with one of them.
+func file(w http.ResponseWriter, r *http.Request) {
+	name := cmp.Or(strings.TrimPrefix(r.URL.Path, "/"), "index.html")
+	b, ok := files()[name]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(b))
+}
 
 // Server serves browsers on a listener. The exported fields are given; Serve is called once.
 type Server struct {
@@ -106,11 +123,7 @@ func (o ownUser) Accept() (net.Conn, error) {
 
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	dist, err := fs.Sub(files, "dist")
-	if err != nil {
-		panic(err) // a constant name
-	}
-	mux.Handle("GET /", http.FileServerFS(dist))
+	mux.HandleFunc("GET /", file)
 	mux.HandleFunc("GET /api/sessions", s.sessions)
 	mux.HandleFunc("GET /api/runs", s.runs)
 	mux.HandleFunc("GET /api/run", s.run)

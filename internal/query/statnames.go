@@ -41,8 +41,8 @@ func (a *asker) distinct(rows []Stat) []string {
 	return names
 }
 
-// cloneOf is what tells a compiler's copy of a function from the function itself: ".part.0", ".constprop.0". Two dots are
-// Rust's for ::, as in core..clone..Clone.
+// cloneOf is what tells a compiler's copy of a function from the function itself: ".part.0", ".constprop.0". Two dots
+// are Rust's for ::, as in core..clone..Clone.
 func cloneOf(raw string) string {
 	for i := 1; i < len(raw); i++ {
 		if raw[i] != '.' || raw[i-1] == '.' || i+1 < len(raw) && raw[i+1] == '.' {

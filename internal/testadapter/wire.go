@@ -3,10 +3,9 @@ package testadapter
 import (
 	"bytes"
 	"cmp"
-	"embed"
+	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,19 +13,18 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
+	"github.com/strobe-debug/strobe/internal/packed"
 )
 
-//go:embed reporters
-var reporterFiles embed.FS
+// packedReporters are the files of reporters/: go test -run Packed -update ./internal/testadapter makes it.
+//
+//go:embed reporters.zst
+var packedReporters []byte
+
+var reporterFiles = packed.Embedded(packedReporters)
 
 // reporter is one of our own files, to be written into Request.Dir.
-func reporter(name string) []byte {
-	b, err := fs.ReadFile(reporterFiles, "reporters/"+name)
-	if err != nil {
-		panic(err) // embedded: a name that is not there is a typing error, which every test of the adapter meets
-	}
-	return b
-}
+func reporter(name string) []byte { return packed.File(reporterFiles, name) }
 
 // wireEvent is a line that our reporters write. They stand in reporters/ and say what the framework told them; what it
 // means is worked out here, so that it is tested without the framework.

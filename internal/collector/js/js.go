@@ -20,7 +20,7 @@ import (
 
 // packed is the agent: agent/dist, see TestAgentIsPacked.
 //
-//go:embed agent.gz
+//go:embed agent.zst
 var packed []byte
 
 // Config of the runtimes.

@@ -21,7 +21,7 @@ import (
 
 // packed is the agent: the library of agent, see TestAgentIsPacked.
 //
-//go:embed agent.gz
+//go:embed agent.zst
 var packed []byte
 
 //go:generate make -s -C agent

@@ -23,7 +23,7 @@ import (
 
 // packed is the agent: the files of agent, see TestAgentIsPacked.
 //
-//go:embed agent.gz
+//go:embed agent.zst
 var packed []byte
 
 // Config of the runtime.

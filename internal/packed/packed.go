@@ -1,22 +1,26 @@
-package agentlink
+// Package packed owns the form in which files that are part of the program are embedded: names and contents, each with
+// its length before it, by zstd, which the program has for other reasons and which takes a fifth less than gzip.
+//
+// It stands beside the data path. Pack is for tests, which make the packed files anew with -update; Unpack is what the
+// program calls, at the first use.
+package packed
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
 )
 
-// An agent's files are embedded packed: names and contents, each with its length before it, by gzip.
-
-// maxUnpacked bounds what is read of a packed agent.
+// maxUnpacked bounds what is read of packed files.
 const maxUnpacked = 16 << 20
 
 // Pack packs the files below a folder of which wanted is true, by their names relative to it.
@@ -33,7 +37,7 @@ func Pack(dir string, wanted func(name string) bool) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	z, err := zstd.NewWriter(&out, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}
@@ -53,14 +57,16 @@ func Pack(dir string, wanted func(name string) bool) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-var errPacked = errors.New("a packed agent is damaged")
+var errPacked = errors.New("packed files are damaged")
 
-func unpack(packed []byte) (map[string][]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
+// Unpack returns the contents by name. What is damaged is an error.
+func Unpack(packed []byte) (map[string][]byte, error) {
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errPacked, err)
 	}
-	b, err := io.ReadAll(io.LimitReader(z, maxUnpacked))
+	defer z.Close()
+	b, err := z.DecodeAll(packed, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errPacked, err)
 	}
@@ -79,4 +85,25 @@ func unpack(packed []byte) (map[string][]byte, error) {
 		contents[name] = part()
 	}
 	return contents, err
+}
+
+// File returns one of packed files that are embedded: a name that is not there is a typing error, which every test
+// meets.
+func File(files func() map[string][]byte, name string) []byte {
+	b, ok := files()[name]
+	if !ok {
+		panic("no embedded file " + name)
+	}
+	return b
+}
+
+// Embedded unpacks files that are part of the program, at the first call.
+func Embedded(packed []byte) func() map[string][]byte {
+	return sync.OnceValue(func() map[string][]byte {
+		files, err := Unpack(packed)
+		if err != nil {
+			panic(err) // embedded
+		}
+		return files
+	})
 }
