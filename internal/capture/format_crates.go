@@ -216,7 +216,8 @@ var anyhowError = &formatter{
 		f.V.Class, f.V.Walk = value.ClassDynamic, f.Words()
 		if !f.dry {
 			crate, _, _ := strings.Cut(f.T.QualifiedName(), "::")
-			f.dynamic(erased(f.T, crate, slot))
+			names := erased(f.T, crate, slot)
+			f.dynamic(&dynTypes{names: names, byName: variantsOf(names)})
 			f.dynamicWalk(erasedCases(f.T, crate, slot), r0, r1)
 		}
 		return true

@@ -105,23 +105,59 @@ func (f *form) traitObject(trait string, at, table reg) {
 	if f.dry {
 		return
 	}
-	cases, names := dynCases(f.T, trait)
-	f.dynamic(names)
-	f.dynamicWalk(cases, at, table)
+	f.dynamic(f.dynTypes(trait))
+	f.dynamicWalk(slices.Clone(f.dynTypes(trait).cases), at, table)
+}
+
+// dynTypes are the types that a trait object may be of. They are looked for once for each type of pointers to it: a
+// program of thousands of functions has such a pointer in most of them.
+type dynTypes struct {
+	cases, names []dynCase
+	byName       []value.Variant // where none of them has a form
+}
+
+func (f *form) dynTypes(trait string) *dynTypes {
+	key := dynKey{f.T, trait}
+	if known, ok := f.tt.walks.dynTypes.Load(key); ok {
+		return known.(*dynTypes)
+	}
+	d := &dynTypes{}
+	d.cases, d.names = dynCases(f.T, trait)
+	d.byName = variantsOf(d.names)
+	f.tt.walks.dynTypes.Store(key, d)
+	return d
+}
+
+type dynKey struct {
+	t     *symbol.Type
+	trait string
+}
+
+// variantsOf are types that are shown by name.
+func variantsOf(names []dynCase) []value.Variant {
+	out := make([]value.Variant, len(names))
+	for i := range names {
+		out[i] = value.Variant{Name: errorName(names[i].Of), Type: -1}
+	}
+	return out
 }
 
 // dynamic makes the forms of the types that an object may be of.
-func (f *form) dynamic(names []dynCase) {
+func (f *form) dynamic(d *dynTypes) {
 	if f.index < 0 {
 		return
 	}
-	for i := range names {
-		c := &names[i]
-		v := value.Variant{Name: errorName(c.Of), Type: -1}
-		if c.whole {
-			v.Type = f.pointee(c.Type)
+	f.V.Variants = d.byName // which other layouts have, too
+	own := false
+	for i := range d.names {
+		if !d.names[i].whole || !f.tt.roomForDerived() {
+			continue
 		}
-		f.V.Variants = append(f.V.Variants, v)
+		if !own {
+			f.V.Variants, own = slices.Clone(d.byName), true
+		}
+		to := f.pointee(d.names[i].Type)
+		f.V.Variants[i].Type = to
 	}
 }
 

@@ -174,19 +174,29 @@ func (tt *typeTable) pointeeForm(t *symbol.Type, level int) int32 {
 	return tt.virtuals[s]
 }
 
+// roomForDerived reports whether one more of the types that an object may be of gets a form of its own in this layout,
+// and counts it: each leads to others, and each function has a layout of its own.
+func (tt *typeTable) roomForDerived() bool {
+	most := maxVirtualTypes
+	if tt.walks.derived.Load() > virtualForms {
+		most = fewVirtualTypes
+	}
+	if len(tt.types) >= most {
+		return false
+	}
+	tt.walks.derived.Add(1)
+	return true
+}
+
 // derivedForm makes form and walk of one derived class; -1 stands for the members of the base.
 func (tt *typeTable) derivedForm(c *virtualClass, k, level int) int32 {
 	t := c.derived[k].Type
 	if !c.located[k] {
 		return -1
 	}
-	form, most := int32(-1), maxVirtualTypes
-	if tt.walks.derived.Load() > virtualForms {
-		most = fewVirtualTypes
-	}
-	if len(tt.types) < most {
+	form := int32(-1)
+	if tt.roomForDerived() {
 		form = tt.of(t, level)
-		tt.walks.derived.Add(1)
 	} else if tt.walks.defined(uint16(c.walks[k][0])) {
 		return form
 	}

@@ -32,6 +32,7 @@ type Walks struct {
 	made      sync.Map      // types that expressions made, by what they are: one for each
 
 	goCases  sync.Map     // goCasesKey to []goCase
+	dynTypes sync.Map     // dynKey to *dynTypes
 	forms    sync.Map     // *symbol.Type to its *formatter: the name of a type is looked up once in a session
 	virtuals sync.Map     // *symbol.Type to its *virtualClass
 	derived  atomic.Int64 // forms made of derived classes
