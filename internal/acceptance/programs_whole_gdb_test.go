@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,14 +61,6 @@ var (
 	otherGarbage = map[string]string{"MALLOC_PERTURB_": "85", "LD_BIND_NOW": "1", "RAYON_NUM_THREADS": "1"}
 )
 
-// Of a function's name: what has a meaning in patterns, or none; what patterns do not look at; and all operators, of
-// which "operator*" is one.
-var (
-	unpatterned  = regexp.MustCompile(`[^\w:<>&, ]+`)
-	abiTag       = regexp.MustCompile(`\[abi:\w+\]`)
-	operatorName = regexp.MustCompile(`\boperator\b[^\w ].*$`)
-)
-
 // compareWithGDB compares what Strobe records of some functions' first calls with what gdb reads of the same calls.
 func compareWithGDB(t *testing.T, s *strobetest.Strobe, w strobetest.Whole, b strobetest.Built, folder func() string) {
 	dir := folder()
@@ -97,14 +88,7 @@ func compareWithGDB(t *testing.T, s *strobetest.Strobe, w strobetest.Whole, b st
 	raws = raws[:min(len(raws), wholeCalls)]
 	for _, raw := range raws {
 		name, _, _ := strings.Cut(raw, "|")
-		// a star for each part of it that is no word: others that it takes are looked away from
-		// Of what is in a function the whole name is a pattern.
-		if !strings.Contains(strings.TrimSuffix(name, "operator()"), "(") {
-			name = operatorName.ReplaceAllString(abiTag.ReplaceAllString(name, ""), "operator**")
-			if name = unpatterned.ReplaceAllString(name, "*"); strings.HasSuffix(name, "operator*") {
-				name += "*"
-			}
-		}
+		name = patternOf(name)
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
