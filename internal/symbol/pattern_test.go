@@ -306,3 +306,24 @@ func FuzzPattern(f *testing.F) {
 		Suggest([]string{name}, pattern)
 	})
 }
+
+// TestPatternOfWhatIsInAFunction: the name that is shown of a lambda, or of a member of a class within a function, is a
+// pattern that matches it, lists of parameters in it and all.
+func TestPatternOfWhatIsInAFunction(t *testing.T) {
+	for _, raw := range []string{"_ZZ1fiEN1L1gEv", "_ZZ4mainENKUlPciE_clES_i",
+		"_ZZN3fmt2v96detail18for_each_codepointIZNS1_13compute_widthENS0_17basic_string_viewIcEEE17count_code_pointsEEvS4_" +
+			"T_ENKUlPKcS8_E_clES8_S8_"} {
+		name, lang, ok := demangled(raw)
+		f := &Function{Name: name, Raw: raw, Language: lang}
+		if p, err := ParsePattern(name); err != nil || !ok || !p.Match(f, "") {
+			t.Errorf("%s is not matched by its own name %s: %v", raw, name, err)
+		}
+	}
+	f := &Function{Name: "f(int)::L::g", Raw: "_ZZ1fiEN1L1gEv", Language: LangCPP}
+	for pattern, want := range map[string]bool{"f(int)::L::g": true, "f(int)::L::g()": true, "f(int)::**": true,
+		"f(long)::L::g": false, "f(int)::L::g(int)": false} {
+		if p, err := ParsePattern(pattern); err != nil || p.Match(f, "") != want {
+			t.Errorf("%s: %v, want %v", pattern, !want, want)
+		}
+	}
+}

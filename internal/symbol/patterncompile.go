@@ -108,7 +108,9 @@ func paramStart(s string) int {
 			i += n
 		case c == '(':
 			n := closing(s[i:])
-			if strings.HasPrefix(s[i:], anonymous) || i > 0 && s[i-1] == '.' && i+n < len(s) && s[i+n] == '.' {
+			// The list of a function that something is in, as in f(int)::local::g, is part of the name.
+			if strings.HasPrefix(s[i:], anonymous) || strings.HasPrefix(s[i+n:], "::") ||
+				i > 0 && s[i-1] == '.' && i+n < len(s) && s[i+n] == '.' {
 				i += n
 				break
 			}
