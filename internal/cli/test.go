@@ -134,6 +134,10 @@ differs, 1 where something does.`,
 				req["timeout"] = timeout.Milliseconds()
 			}
 			req["env"] = shellEnv() // this shell's, not the daemon's
+			if (after.push || after.annotate != "") && (setup || against.asked()) {
+				return fault.New(fault.ValidationError, "Run the tests alone for that.",
+					"neither --setup nor --compare makes a run of tests that could be pushed or annotated")
+			}
 			if setup {
 				return a.setupTests(cmd.Context(), req, language)
 			}

@@ -186,7 +186,8 @@ func (t *testAfter) run(r *shownTest) *fleet.TestRun {
 // pushTests puts a run that has ended into its place, and compares it with the last green one of its branch.
 func (a *app) pushTests(ctx context.Context, r *shownTest, t *testAfter) error {
 	if r.Status != "completed" || r.TestRunID == "" || r.Result == nil || r.counted()+r.Result.Summary.Failed == 0 {
-		return nil // there is no run to keep: that has been told
+		fmt.Fprintln(a.err, "note: nothing is pushed: the run did not come to its end, or no test ran")
+		return nil
 	}
 	place, err := fleet.OpenPlace(t.to, os.Getenv)
 	if err != nil {
