@@ -107,18 +107,22 @@ func TestGoLeaks(t *testing.T) {
 	}
 	leaks, missed := 0, 0
 	for _, p := range all {
-		st := goStuck(t, s, bin, root, p.what, p.by)
-		waiters := 0
-		for _, d := range st.Deadlocks {
-			for _, m := range d.Threads {
-				if strings.HasPrefix(m.At, "main.") {
-					waiters++
+		var st goStuckStatus
+		want, waiters := slices.Contains(leakNobody, p.by), 0
+		// A word somewhere may look like an address of what it waits for: hardly in each of three runs.
+		for try := 0; try == 0 || want && waiters == 0 && try < 3; try++ {
+			st = goStuck(t, s, bin, root, p.what, p.by)
+			for _, d := range st.Deadlocks {
+				for _, m := range d.Threads {
+					if strings.HasPrefix(m.At, "main.") {
+						waiters++
+					}
 				}
 			}
 		}
-		if want := slices.Contains(leakNobody, p.by); want {
+		if want {
 			leaks++
-			if waiters == 0 { // a word somewhere looks like its address
+			if waiters == 0 {
 				t.Logf("%s of what %s has is not found", p.what, p.by)
 				missed++
 			}
