@@ -157,8 +157,11 @@ func TestAttachedProgramOutlivesADaemon(t *testing.T) {
 	for range 3 {
 		s := strobetest.Connect(t, home)
 		var l struct{ SessionID string }
-		s.Call(t, "debug_launch", args{"pid": prog.Process.Pid, "projectRoot": strobetest.TargetsDir(t),
-			"trace": []string{"tally"}}, &l)
+		// What the killed one had begun holds the program until it has noticed that it is alone.
+		strobetest.Eventually(t, endLimit, "the program can be attached to", func() bool {
+			return s.Try("debug_launch", args{"pid": prog.Process.Pid, "projectRoot": strobetest.TargetsDir(t),
+				"trace": []string{"tally"}}, &l) == nil
+		})
 		if page := s.Query(t, l.SessionID, args{"function": args{"equals": "tally"},
 			"waitMs": 10000}); len(page.Events) == 0 {
 			t.Error("no call")
