@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/fleet"
 )
 
 // qualityFile is where GitLab's jobs declare their report: artifacts: reports: codequality.
@@ -89,7 +90,7 @@ func (t *testAfter) marks(r *shownTest) (out []mark, err error) {
 		}
 		for _, x := range t.run(r).Tests {
 			if x.Fails {
-				add(mark{file: x.File, line: x.Line, title: titleOf(x.Suite, x.Name) + " failed",
+				add(mark{file: x.File, line: x.Line, title: x.FullName() + " failed",
 					text: cmp.Or(x.Message, "no message")})
 			}
 		}
@@ -108,11 +109,9 @@ func (t *testAfter) marks(r *shownTest) (out []mark, err error) {
 	return out, nil
 }
 
+// titleOf is a test's name with its suite.
 func titleOf(suite, name string) string {
-	if suite == "" {
-		return name
-	}
-	return suite + " › " + name
+	return (&fleet.TestResult{Suite: suite, Name: name}).FullName()
 }
 
 // github is a mark as a command of GitHub's workflows, which is one line.

@@ -315,10 +315,7 @@ func (a *app) printTests(r *shownTest) {
 		return
 	}
 	for _, f := range res.Failures {
-		name := f.Name
-		if f.Suite != "" {
-			name = f.Suite + " › " + f.Name
-		}
+		name := titleOf(f.Suite, f.Name)
 		what := "FAIL"
 		if f.Status != "" {
 			what = strings.ToUpper(f.Status)

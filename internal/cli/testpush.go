@@ -173,7 +173,10 @@ func (t *testAfter) run(r *shownTest) *fleet.TestRun {
 			DurationNs: x.Duration.Nanoseconds(), File: t.path(x.File), Line: x.Line}
 		if len(x.Failures) > 0 {
 			f := &x.Failures[0]
-			one.Message = f.Message[:min(len(f.Message), maxTestMessage)]
+			one.Message = f.Message
+			if more := len(f.Message) - maxTestMessage; more > 0 {
+				one.Message = fmt.Sprintf("%s…(+%d bytes)", strings.ToValidUTF8(f.Message[:maxTestMessage], ""), more)
+			}
 			if f.File != "" {
 				one.File, one.Line = t.path(f.File), f.Line
 			}

@@ -2,7 +2,6 @@ package query
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/columns"
@@ -125,20 +124,7 @@ func madeIn(t *columns.Table, row int, news map[columns.Cell]string, fromCalls m
 
 // makersText tells of the first of them.
 func makersText(all []maker) string {
-	var b strings.Builder
-	for i, m := range all {
-		if i == maxMade {
-			fmt.Fprintf(&b, "  …+%d\n", len(all)-i)
-			break
-		}
-		line := fmt.Sprintf("  %s #%d: %s", cut(m.c.name, 80), m.c.table.Rows[m.row].Enter, m.what)
-		if m.calls > 1 {
-			line += fmt.Sprintf(" …+%d", m.calls-1)
-		}
-		b.WriteString(cut(strings.ReplaceAll(line, "\n", " "), 160) + "\n")
-	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "made in a, not in b, and not given:\n" + b.String()
+	return firstOf("made in a, not in b, and not given", len(all), maxMade, func(i int) (*calls, int, string, int) {
+		return all[i].c, all[i].row, all[i].what, all[i].calls
+	})
 }

@@ -155,20 +155,28 @@ func (g *gathered) origins(learned map[*calls]int, shared map[string]bool) (out 
 
 // originsText tells of the first of them.
 func originsText(all []origin) string {
+	return firstOf("new in a, from nothing new", len(all), maxNovel, func(i int) (*calls, int, string, int) {
+		return all[i].c, all[i].row, all[i].what, all[i].more
+	})
+}
+
+// firstOf tells of the first of n calls, each with what it did and how many did the same.
+func firstOf(head string, n, most int, at func(i int) (c *calls, row int, what string, alike int)) string {
+	if n == 0 {
+		return ""
+	}
 	var b strings.Builder
-	for i, o := range all {
-		if i == maxNovel {
-			fmt.Fprintf(&b, "  …+%d\n", len(all)-i)
-			break
-		}
-		line := fmt.Sprintf("  %s #%d: %s", cut(o.c.name, 80), o.c.table.Rows[o.row].Enter, o.what)
-		if o.more > 1 {
-			line += fmt.Sprintf(" …+%d", o.more-1)
+	b.WriteString(head + ":\n")
+	for i := range min(n, most) {
+		c, row, what, alike := at(i)
+		line := fmt.Sprintf("  %s #%d: %s", cut(c.name, 80), c.table.Rows[row].Enter, what)
+		if alike > 1 {
+			line += fmt.Sprintf(" …+%d", alike-1)
 		}
 		b.WriteString(cut(strings.ReplaceAll(line, "\n", " "), 160) + "\n")
 	}
-	if b.Len() == 0 {
-		return ""
+	if n > most {
+		fmt.Fprintf(&b, "  …+%d\n", n-most)
 	}
-	return "new in a, from nothing new:\n" + b.String()
+	return b.String()
 }

@@ -41,29 +41,30 @@ func (s *sources) find(root, pkg, file string) string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	path := ""
+	s.look(root, func(t *sourceTree) bool {
+		path = t.find(pkg, file)
+		return path != ""
+	})
+	return path
+}
+
+// look asks for something in the sources below root, and again where they were read a while ago and it is not there.
+// s.mu is held.
+func (s *sources) look(root string, there func(t *sourceTree) bool) bool {
 	t := s.roots[root]
-	if t == nil {
+	if t == nil || !there(t) && time.Since(t.at) >= sourcesAgain {
 		t = readSources(root)
 		s.roots[root] = t
 	}
-	if path := t.find(pkg, file); path != "" || time.Since(t.at) < sourcesAgain {
-		return path
-	}
-	t = readSources(root)
-	s.roots[root] = t
-	return t.find(pkg, file)
+	return there(t)
 }
 
 // any reports whether there is a source below root.
 func (s *sources) any(root string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.roots[root]
-	if t == nil || len(t.files) == 0 && time.Since(t.at) >= sourcesAgain {
-		t = readSources(root)
-		s.roots[root] = t
-	}
-	return len(t.files) > 0
+	return s.look(root, func(t *sourceTree) bool { return len(t.files) > 0 })
 }
 
 // find takes the file in its package's folder; one that is alone with its name may stand anywhere, as Kotlin has it.
