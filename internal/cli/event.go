@@ -26,6 +26,7 @@ type shownEvent struct {
 	Exception   string          `json:"exception"`
 	Arguments   json.RawMessage `json:"arguments"`
 	ReturnValue json.RawMessage `json:"returnValue"`
+	Fields      json.RawMessage `json:"fields"` // instead of both
 }
 
 // bytesMember is an output's bytes in base64. Of a channel's events it is a number.
@@ -73,7 +74,11 @@ func (a *app) printEvent(w io.Writer, e *rawEvent) error {
 	what := ""
 	switch {
 	case e.EventType == "function_enter":
-		what = "→ " + e.Function + "(" + argumentText(e.Arguments) + ")"
+		args := e.Arguments
+		if len(e.Fields) > 0 {
+			args = e.Fields
+		}
+		what = "→ " + e.Function + "(" + argumentText(args) + ")"
 	case e.EventType == "function_exit":
 		what = "← " + e.Function
 		switch {
@@ -84,6 +89,9 @@ func (a *app) printEvent(w io.Writer, e *rawEvent) error {
 			}
 		case len(e.ReturnValue) > 0:
 			what += " = " + oneLine(e.ReturnValue)
+		}
+		if len(e.Fields) > 0 {
+			what += " [" + argumentText(e.Fields) + "]"
 		}
 		if e.DurationNs != nil {
 			what += "  " + a.paint(dim, duration(*e.DurationNs))

@@ -127,7 +127,7 @@ func (c *checker) resolve(f *claimOf, path string) func(*callValues) (value.Valu
 		if arg, ok := fn.Argument(p); ok {
 			if p == path || c.recorded(fn, p) {
 				return func(v *callValues) (value.Value, bool) {
-					if v.enter == nil {
+					if v.enter == nil || v.enter.Kind == event.FunctionExit {
 						return value.Value{}, false
 					}
 					return arg.Value(v.enter)

@@ -48,6 +48,7 @@ type Event struct {
 	ReturnValue *value.Value  `json:"returnValue,omitempty"`
 	Out         value.Object  `json:"out,omitempty"`         // exits with captureOut: what pointer arguments led to then
 	WatchValues value.Object  `json:"watchValues,omitempty"` // by label
+	Fields      value.Object  `json:"fields,omitempty"`      // instead of all values, where the question names some
 	Truncated   bool          `json:"truncated,omitempty"`   // captured bytes were cut
 	Sampled     bool          `json:"sampled,omitempty"`     // one of many calls recorded
 	// sampled and verbose: the share of the function's calls that was recorded
@@ -151,8 +152,11 @@ var reserved = []string{"id", "timestampNs", "eventType", "pid", "threadId", "th
 const fetchRows = 64
 
 // events renders the rows of a page: all, or as many as hold maxVerbose captured bytes, and one at least.
-func (a *asker) events(rows []store.Row) ([]Event, error) {
-	out := make([]Event, 0, len(rows))
+func (a *asker) events(rows []store.Row) (out []Event, err error) {
+	out = make([]Event, 0, len(rows))
+	if a.asked, err = a.askedFields(); err != nil {
+		return nil, err
+	}
 	size := 0
 	for len(rows) > 0 {
 		some := rows[:min(len(rows), fetchRows)]
@@ -178,7 +182,7 @@ func (a *asker) fetch(rows []store.Row) error {
 	var ids []event.ID
 	for i := range rows {
 		r := &rows[i]
-		if a.req.Verbose || !r.Kind.IsCall() || r.Kind == event.FunctionEnter || a.fn(r.Func).Ret == value.RetPayload {
+		if a.req.Verbose || a.asked != nil || !r.Kind.IsCall() || r.Kind == event.FunctionEnter || a.fn(r.Func).Ret == value.RetPayload {
 			ids = append(ids, r.ID)
 		}
 	}
@@ -251,8 +255,11 @@ func (a *asker) render(r *store.Row) Event {
 		}
 	}
 	e.Sampled = r.Flags&event.Sampled != 0
+	if a.asked != nil {
+		e.fieldsOf(a.asked, r)
+	}
 	if !a.req.Verbose {
-		if r.Kind == event.FunctionEnter {
+		if r.Kind == event.FunctionEnter && a.asked == nil {
 			e.Arguments = shortArguments(f.Arguments(r))
 		}
 		return e
@@ -263,7 +270,7 @@ func (a *asker) render(r *store.Row) Event {
 	}
 	e.FunctionRaw, e.ParentID, e.EnterID = f.Raw, r.Parent, r.Enter
 	e.Truncated = r.Flags&event.Truncated != 0
-	if !f.Known() {
+	if !f.Known() || a.asked != nil {
 		return e
 	}
 	e.WatchValues = f.Watches(r)
@@ -274,6 +281,17 @@ func (a *asker) render(r *store.Row) Event {
 		e.Out = f.Out(r)
 	}
 	return e
+}
+
+// fieldsOf puts what was asked for in the place of all values.
+func (e *Event) fieldsOf(w *asked, r *store.Row) {
+	e.ReturnValue, e.Exception = nil, nil
+	if r.Kind == event.FunctionEnter {
+		e.Fields, _ = w.of(r, nil)
+	} else {
+		_, e.Fields = w.of(nil, r)
+	}
+	e.Fields = w.short(e.Fields)
 }
 
 // Bytes that values take in a summary: what is small is there, of what is large enough to tell it from others.

@@ -118,7 +118,7 @@ func (e *Event) shorten(limit, size int) {
 		return
 	}
 	values := 0
-	parts := []*value.Object{e.Arguments, &e.Out, &e.WatchValues}
+	parts := []*value.Object{e.Arguments, &e.Out, &e.WatchValues, &e.Fields}
 	for _, o := range parts {
 		if o != nil {
 			values += len(o.AppendJSON(nil))

@@ -42,6 +42,7 @@ type node struct {
 	of       *node   // what this is a variant of
 
 	shownArgs value.Object // what arguments returned
+	rows      *callRows    // where fields are asked for
 
 	// Of trees with lanes, whose calls end in another order than they begin.
 	up      *node      // of the first call of a lane: who ran it

@@ -45,6 +45,7 @@ type asker struct {
 	byArg   bool     // argument selects exits through their enters
 	whole   bool     // the page's rows have their payloads already
 	args    []argPlan
+	asked   *asked                   // of view events; nil: all values are shown
 	rates   map[event.FuncID]float64 // of sampled functions; nil: not looked up yet
 
 	// view stats is from counters, which have the calls that were not recorded too

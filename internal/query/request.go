@@ -34,7 +34,7 @@ type Request struct {
 
 	Addresses bool     `json:"addresses,omitempty" jsonschema:"objects show their $address"`
 	View      string   `json:"view,omitempty"`
-	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions"`
+	Fields    []string `json:"fields,omitempty" jsonschema:"paths, expressions to show"`
 	Claim     string   `json:"claim,omitempty"`
 	Against   string   `json:"against,omitempty" jsonschema:"other sessions"`
 	Object    string   `json:"object,omitempty" jsonschema:"its address"`

@@ -293,7 +293,7 @@ func (a *asker) list(parts []part, res *Result) (notes []string, err error) {
 	if cutShort {
 		notes = append(notes, fmt.Sprintf("Cut to %d events at %s.", n, limit))
 	}
-	notes = append(notes, a.goOn(res)...)
+	notes = append(append(notes, a.asked.notes()...), a.goOn(res)...)
 	odd, err := a.oddRest(parts, res)
 	return append(notes, odd...), err
 }

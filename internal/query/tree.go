@@ -37,6 +37,9 @@ func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
 		return nil, err
 	}
 	w := &treeWriter{a: a, hidden: beyond, stopped: beyond > 0, limit: a.budget()}
+	if w.asked, err = a.askedFields(); err != nil {
+		return nil, err
+	}
 	byLines := len(sections) > 1 || roots != nil || a.req.Offset > 0 // else the cursor goes on
 	if byLines {
 		w.limit = maxAnswer
@@ -279,6 +282,9 @@ func (b *builder) event(row *store.Row) {
 	switch row.Kind {
 	case event.FunctionEnter:
 		n := &node{id: row.ID, last: row.ID, fn: b.a.fn(row.Func), flags: row.Flags, enter: slices.Clone(row.Payload)}
+		if len(b.a.req.Fields) > 0 {
+			n.rows = &callRows{enter: keepRow(row)}
+		}
 		if b.lanes != nil && !b.begins(n, open, row) {
 			return
 		}
@@ -317,6 +323,16 @@ func (b *builder) leave(n *node, row *store.Row) {
 	n.result, n.has = n.fn.Result(row)
 	n.thrown, _ = n.fn.Thrown(row)
 	n.out, n.watched = n.fn.Out(row), n.fn.Watches(row)
+	if n.rows != nil {
+		n.rows.exit = keepRow(row)
+		n.rows.ended = true
+	}
+}
+
+// callRows are a call's events, for what is asked of it.
+type callRows struct {
+	enter, exit store.Row
+	ended       bool
 }
 
 // place puts a finished node below the innermost open one of its stack, or below the call that it is a lane of.

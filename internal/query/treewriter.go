@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
@@ -23,6 +24,7 @@ type treeWriter struct {
 	before  event.ID // the earliest event that was not shown, 0 for none
 	folded  int64    // calls in folds
 	limit   int      // bytes
+	asked   *asked   // nil: all values are shown
 }
 
 // section writes one thread's tree and returns how many lines that took.
@@ -182,7 +184,18 @@ func (w *treeWriter) text(n, up *node, depth int) string {
 		b.WriteString("end of ")
 	}
 	b.WriteString(event.ShortName(n.fn.Name, 100))
-	if !n.orphan {
+	var asked string
+	switch {
+	case n.orphan:
+	case n.rows != nil:
+		var exit *store.Row
+		if n.rows.ended {
+			exit = &n.rows.exit
+		}
+		before, after := w.asked.of(&n.rows.enter, exit)
+		asked = w.asked.text(after)
+		b.WriteString("(" + before.Short(w.asked.width) + ")")
+	default:
 		b.WriteByte('(')
 		if n.fn.Known() {
 			b.WriteString(n.arguments().ShortAfter(argsWidth, up.arguments()))
@@ -200,14 +213,16 @@ func (w *treeWriter) text(n, up *node, depth int) string {
 		b.WriteString(" ■ ended in it")
 	case n.flags&event.Unwound != 0:
 		b.WriteString(" ✗ " + cmp.Or(cut(n.thrown, resultWidth), "unwound"))
-	case n.has:
+	case n.has && n.rows == nil:
 		b.WriteString(" → " + n.result.Short(resultWidth))
 		odd = false
 	default:
 		odd = false
 	}
-	writeExtra(&b, " out [", n.out)
-	writeExtra(&b, " [", n.watched)
+	if b.WriteString(asked); n.rows == nil {
+		writeExtra(&b, " out [", n.out)
+		writeExtra(&b, " [", n.watched)
+	}
 	if n.flags&event.TailCall != 0 && n.end != 0 {
 		b.WriteString(" (tail call)")
 	}
@@ -229,7 +244,7 @@ func writeExtra(b *strings.Builder, before string, o value.Object) {
 
 // notes says what is not shown and how to see it.
 func (w *treeWriter) notes(res *Result, sections []section, selected bool, limit int) []string {
-	var notes []string
+	notes := w.asked.notes()
 	if w.folded > 0 {
 		notes = append(notes, "Lines with × fold calls that ended alike; unfold with under, afterEventId or function "+
 			"shows each.")

@@ -399,6 +399,9 @@ func (f *filters) checkView() error {
 		return invalid("order", "Use offset to page through order thread, or order time with the cursor.",
 			"thread does not go with afterEventId, whose order is time")
 	}
+	if len(r.Fields) > 0 && !slices.Contains(fieldViews, r.View) {
+		return invalid("fields", "Ask views "+strings.Join(fieldViews, ", ")+".", "view %s takes no fields", r.View)
+	}
 	if r.View == "events" {
 		return nil
 	}

@@ -82,6 +82,41 @@ func orders(t testing.TB) *script {
 	return s
 }
 
+// TestFieldsOfEvents: where fields are asked for, events have those values and no others.
+func TestFieldsOfEvents(t *testing.T) {
+	s := sums(t)
+	for name, c := range map[string]struct {
+		req  Request
+		want string // of the first two events
+	}{
+		"paths":    {Request{Fields: []string{"b", "result"}}, `{"b":1} {"result":0}`},
+		"computed": {Request{Fields: []string{"a * 10 + b"}}, `{"a * 10 + b":1} null`},
+		"verbose":  {Request{Fields: []string{"b"}, Verbose: true}, `{"b":1} null`},
+	} {
+		res := ask1(t, s.st, c.req)
+		var got []string
+		for _, e := range res.Events[:2] {
+			if e.Arguments != nil || e.ReturnValue != nil || e.WatchValues != nil {
+				t.Errorf("%s: event %d has more than was asked for: %+v", name, e.ID, e)
+			}
+			if b := e.Fields.AppendJSON(nil); len(e.Fields) > 0 {
+				got = append(got, string(b))
+			} else {
+				got = append(got, "null")
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+	if res := ask1(t, s.st, Request{Fields: []string{"b.c"}, Limit: 5}); !strings.Contains(res.Hint, "No call that is shown has b.c") {
+		t.Errorf("nothing is said of a field that no call has: %q", res.Hint)
+	}
+	if _, err := compile(Request{View: "stats", Fields: []string{"b"}}); err == nil {
+		t.Error("fields of a view that has none are ignored")
+	}
+}
+
 func TestTree(t *testing.T) {
 	s := orders(t)
 	for name, req := range map[string]Request{
@@ -96,6 +131,7 @@ func TestTree(t *testing.T) {
 		"calls":      {EventType: Kinds{"function_enter"}, ThreadID: new(int64(100))},
 		"cursor":     {AfterEventID: new(int64(150)), ThreadID: new(int64(100))},
 		"nothing":    {Function: &NameFilter{Contains: "ad_d"}},
+		"fields":     {ThreadID: new(int64(100)), Fields: []string{"s", "a + b", "result", "result - a", "x.y"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req.View = "tree"
