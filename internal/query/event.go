@@ -182,7 +182,8 @@ func (a *asker) fetch(rows []store.Row) error {
 	var ids []event.ID
 	for i := range rows {
 		r := &rows[i]
-		if a.req.Verbose || a.asked != nil || !r.Kind.IsCall() || r.Kind == event.FunctionEnter || a.fn(r.Func).Ret == value.RetPayload {
+		if a.req.Verbose || a.asked != nil || !r.Kind.IsCall() || r.Kind == event.FunctionEnter ||
+			a.fn(r.Func).Ret == value.RetPayload {
 			ids = append(ids, r.ID)
 		}
 	}
