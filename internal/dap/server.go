@@ -52,6 +52,7 @@ type editor struct {
 	known         bool
 	name          string
 	lineBase      int // 1, or 0 where it counts lines from 0
+	columnBase    int // the same of columns
 	typed         bool
 	invalidated   bool
 	progress      bool
@@ -288,6 +289,7 @@ func handlers() map[string]handler {
 		"setVariable":             {run: during(setVariable)},
 		"setExpression":           {run: during(setExpression)},
 		"evaluate":                {looks: true, run: during(evaluate)},
+		"completions":             {looks: true, run: during(completions)},
 		"exceptionInfo":           {run: during(exceptionInfo)},
 		"readMemory":              {looks: true, run: during(readMemory)},
 	}

@@ -81,17 +81,21 @@ func (p *pid) UnmarshalJSON(b []byte) error {
 
 func initialize(_ context.Context, s *Server, _ *run, a *struct {
 	proto.InitializeRequestArguments
-	LinesStartAt1 *bool `json:"linesStartAt1"`
+	LinesStartAt1   *bool `json:"linesStartAt1"`
+	ColumnsStartAt1 *bool `json:"columnsStartAt1"`
 }) (any, error) {
 	if s.client.known {
 		return nil, errors.New("initialize came before")
 	}
 	s.client = editor{
-		known: true, name: cmp.Or(a.ClientName, a.ClientID, "editor"), lineBase: 1,
+		known: true, name: cmp.Or(a.ClientName, a.ClientID, "editor"), lineBase: 1, columnBase: 1,
 		typed: a.SupportsVariableType, invalidated: a.SupportsInvalidatedEvent, pagesVariable: a.SupportsVariablePaging,
 	}
 	if a.LinesStartAt1 != nil && !*a.LinesStartAt1 {
 		s.client.lineBase = 0
+	}
+	if a.ColumnsStartAt1 != nil && !*a.ColumnsStartAt1 {
+		s.client.columnBase = 0
 	}
 	return &proto.Capabilities{
 		SupportsConfigurationDoneRequest: true, SupportsFunctionBreakpoints: true, SupportsConditionalBreakpoints: true,
@@ -100,6 +104,7 @@ func initialize(_ context.Context, s *Server, _ *run, a *struct {
 		SupportsRestartRequest: true, SupportsTerminateRequest: true, SupportTerminateDebuggee: true,
 		SupportsExceptionInfoRequest: true, SupportsReadMemoryRequest: true, SupportsCancelRequest: true,
 		SupportsSingleThreadExecutionRequests: true, SupportsDelayedStackTraceLoading: true,
+		SupportsCompletionsRequest: true, CompletionTriggerCharacters: []string{".", ">", ":", " "},
 		ExceptionBreakpointFilters: exceptionFilters,
 	}, nil
 }
