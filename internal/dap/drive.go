@@ -68,10 +68,23 @@ func (r *run) step(ctx context.Context, thread int, how collector.Step, alone bo
 }
 
 func stepOver(ctx context.Context, _ *Server, in *run, a *proto.NextArguments) (any, error) {
+	if byInstruction(a.Granularity) {
+		return in.moves(ctx, a.ThreadId, "instruction-over", "")
+	}
 	return in.step(ctx, a.ThreadId, collector.StepOver, a.SingleThread)
 }
 
 func stepIn(ctx context.Context, _ *Server, in *run, a *proto.StepInArguments) (any, error) {
+	switch {
+	case byInstruction(a.Granularity):
+		return in.moves(ctx, a.ThreadId, "instruction-into", "")
+	case a.TargetId != 0:
+		at, err := in.targetOf(a.TargetId)
+		if err != nil {
+			return nil, err
+		}
+		return in.moves(ctx, a.ThreadId, "function", at)
+	}
 	return in.step(ctx, a.ThreadId, collector.StepInto, a.SingleThread)
 }
 

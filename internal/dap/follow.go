@@ -21,7 +21,7 @@ const (
 )
 
 // listen begins to tell what happens in the session.
-func (s *Server) listen() {
+func (s *Server) listen(*request) {
 	r := s.run
 	if r.core { // nothing follows
 		return
@@ -279,6 +279,8 @@ func (r *run) stopped(c *service.ChangeRow) proto.StoppedEventBody {
 			body.Reason = "function breakpoint"
 		case ofException:
 			body.Reason = "exception"
+		case ofInstruction:
+			body.Reason = "instruction breakpoint"
 		}
 	}
 	return body

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	proto "github.com/google/go-dap"
@@ -62,6 +61,14 @@ func stackTrace(ctx context.Context, s *Server, in *run, a *proto.StackTraceArgu
 	out := proto.StackTraceResponseBody{StackFrames: make([]proto.StackFrame, len(v.Frames)), TotalFrames: v.Total}
 	for i := range v.Frames {
 		out.StackFrames[i] = s.frame(&v.Frames[i])
+		if f := &v.Frames[i]; f.Index == 0 {
+			in.mu.Lock()
+			if len(in.tops) > maxAtOnce { // of threads that went on long ago
+				clear(in.tops)
+			}
+			in.tops[int(f.Ref)] = f.Address
+			in.mu.Unlock()
+		}
 	}
 	return out, nil
 }
@@ -268,14 +275,13 @@ const (
 )
 
 func readMemory(ctx context.Context, _ *Server, in *run, a *proto.ReadMemoryArguments) (any, error) {
-	at, err := strconv.ParseUint(a.MemoryReference, 0, 64)
+	at, err := reference(a.MemoryReference, a.Offset)
 	if err != nil {
-		return nil, fmt.Errorf("memory reference %q is no address", a.MemoryReference)
+		return nil, err
 	}
 	if a.Count < 0 || a.Count > maxMemory {
 		return nil, fmt.Errorf("count = %d is out of range: at most %d bytes are read at once", a.Count, maxMemory)
 	}
-	at += uint64(a.Offset)
 	out := proto.ReadMemoryResponseBody{Address: fmt.Sprintf("0x%x", at)}
 	data := make([]byte, 0, a.Count)
 	for len(data) < a.Count {

@@ -44,6 +44,11 @@ type run struct {
 
 	mu    sync.Mutex // leaf
 	lists map[int]bool
+
+	tops    map[int]string // where innermost frames stand that were shown, by their ids
+	targets []string       // of goto and stepIn, by number
+
+	telling *proto.StoppedEventBody // behind the answer that is under way
 }
 
 // beginning is what launch and attach are given.
@@ -90,6 +95,7 @@ func initialize(_ context.Context, s *Server, _ *run, a *struct {
 	s.client = editor{
 		known: true, name: cmp.Or(a.ClientName, a.ClientID, "editor"), lineBase: 1, columnBase: 1,
 		typed: a.SupportsVariableType, invalidated: a.SupportsInvalidatedEvent, pagesVariable: a.SupportsVariablePaging,
+		memory: a.SupportsMemoryEvent,
 	}
 	if a.LinesStartAt1 != nil && !*a.LinesStartAt1 {
 		s.client.lineBase = 0
@@ -104,8 +110,12 @@ func initialize(_ context.Context, s *Server, _ *run, a *struct {
 		SupportsRestartRequest: true, SupportsTerminateRequest: true, SupportTerminateDebuggee: true,
 		SupportsExceptionInfoRequest: true, SupportsReadMemoryRequest: true, SupportsCancelRequest: true,
 		SupportsSingleThreadExecutionRequests: true, SupportsDelayedStackTraceLoading: true,
-		SupportsCompletionsRequest: true, CompletionTriggerCharacters: []string{".", ">", ":", " "},
-		ExceptionBreakpointFilters: exceptionFilters,
+		SupportsWriteMemoryRequest: true, SupportsDisassembleRequest: true, SupportsSteppingGranularity: true,
+		SupportsInstructionBreakpoints: true, SupportsModulesRequest: true, SupportsLoadedSourcesRequest: true,
+		SupportsStepInTargetsRequest: true,
+		SupportsGotoTargetsRequest:   true, SupportsCompletionsRequest: true,
+		CompletionTriggerCharacters: []string{".", ">", ":", " "},
+		ExceptionBreakpointFilters:  exceptionFilters,
 	}, nil
 }
 
@@ -146,7 +156,7 @@ func (r *run) view(ctx context.Context, action string, args map[string]any, into
 
 func (s *Server) newRun(b beginning) *run {
 	return &run{s: s, began: b, bare: b.NoDebug, paused: map[int]service.ChangeRow{}, lists: map[int]bool{},
-		flush: make(chan chan struct{}), stop: func() {}}
+		tops: map[int]string{}, flush: make(chan chan struct{}), stop: func() {}}
 }
 
 func launch(ctx context.Context, s *Server, in *run, b *beginning) (any, error) {
@@ -272,7 +282,7 @@ func attach(ctx context.Context, s *Server, in *run, b *beginning) (any, error) 
 }
 
 // ready says that breakpoints may come now.
-func (s *Server) ready() {
+func (s *Server) ready(*request) {
 	name, method := s.run.began.Program, "launch"
 	if !s.run.launched {
 		name, method = cmp.Or(s.run.began.SessionID, fmt.Sprintf("process %d", s.run.pid)), "attach"
