@@ -113,6 +113,12 @@ func (r *run) catchUp(ctx context.Context) bool {
 
 // keep notes which threads are paused.
 func (r *run) keep(c *service.ChangeRow) {
+	if c.ThreadID != 0 {
+		switch c.Kind {
+		case collector.ThreadPaused, collector.Resumed, collector.Stepped, collector.ThreadEnded:
+			r.setPast(c.ThreadID, nil)
+		}
+	}
 	switch c.Kind {
 	case collector.ThreadPaused:
 		r.paused[c.ThreadID] = *c

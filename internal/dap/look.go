@@ -50,6 +50,16 @@ func stackTrace(ctx context.Context, s *Server, in *run, a *proto.StackTraceArgu
 	if a.StartFrame < 0 || a.Levels < 0 {
 		return nil, errors.New("startFrame and levels cannot be negative")
 	}
+	if p := in.pastOf(a.ThreadId); p != nil {
+		out, err := in.pastStack(ctx, p)
+		if err == nil {
+			out.StackFrames = out.StackFrames[min(a.StartFrame, len(out.StackFrames)):]
+			if a.Levels > 0 {
+				out.StackFrames = out.StackFrames[:min(a.Levels, len(out.StackFrames))]
+			}
+		}
+		return out, err
+	}
 	args := map[string]any{"threadId": a.ThreadId, "from": a.StartFrame}
 	if a.Levels > 0 {
 		args["count"] = min(a.Levels, maxAtOnce)
@@ -97,6 +107,9 @@ var scopeNames = map[collector.ScopeKind]string{
 }
 
 func scopes(ctx context.Context, _ *Server, in *run, a *proto.ScopesArguments) (any, error) {
+	if a.FrameId >= pastBase {
+		return in.pastScopes(a.FrameId)
+	}
 	var v service.ViewResult
 	if err := in.view(ctx, "scopes", map[string]any{"ref": a.FrameId}, &v); err != nil {
 		return nil, err
@@ -115,6 +128,9 @@ func scopes(ctx context.Context, _ *Server, in *run, a *proto.ScopesArguments) (
 func variables(ctx context.Context, s *Server, in *run, a *proto.VariablesArguments) (any, error) {
 	if a.Start < 0 || a.Count < 0 {
 		return nil, errors.New("start and count cannot be negative")
+	}
+	if a.VariablesReference >= pastBase {
+		return in.pastVariables(a)
 	}
 	out := proto.VariablesResponseBody{Variables: []proto.Variable{}}
 	in.mu.Lock()
@@ -192,6 +208,9 @@ func (r *run) change(ctx context.Context, args map[string]any) (*collector.Varia
 }
 
 func setVariable(ctx context.Context, _ *Server, in *run, a *proto.SetVariableArguments) (any, error) {
+	if a.VariablesReference >= pastBase {
+		return nil, errPast
+	}
 	v, err := in.change(ctx, map[string]any{"ref": a.VariablesReference, "name": a.Name, "value": a.Value})
 	if err != nil {
 		return nil, err
@@ -204,6 +223,9 @@ func setVariable(ctx context.Context, _ *Server, in *run, a *proto.SetVariableAr
 func setExpression(ctx context.Context, _ *Server, in *run, a *proto.SetExpressionArguments) (any, error) {
 	if a.FrameId == 0 {
 		return nil, errors.New("frameId is missing: an expression is of a frame")
+	}
+	if a.FrameId >= pastBase {
+		return nil, errPast
 	}
 	v, err := in.change(ctx, map[string]any{"ref": a.FrameId, "expression": a.Expression, "value": a.Value})
 	if err != nil {
@@ -225,6 +247,9 @@ func evaluate(ctx context.Context, _ *Server, in *run, a *proto.EvaluateArgument
 	}
 	if a.FrameId == 0 {
 		return in.global(ctx, a.Expression)
+	}
+	if a.FrameId >= pastBase {
+		return in.pastEvaluate(ctx, a.FrameId, a.Expression)
 	}
 	var v service.ViewResult
 	if err := in.view(ctx, "evaluate", map[string]any{"ref": a.FrameId, "expression": a.Expression}, &v); err != nil {

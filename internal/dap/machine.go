@@ -231,6 +231,9 @@ func goTo(ctx context.Context, _ *Server, in *run, a *proto.GotoArguments) (any,
 	if in.core {
 		return nil, errStands
 	}
+	if in.pastOf(a.ThreadId) != nil {
+		return nil, errPast
+	}
 	if err := in.view(ctx, "move", map[string]any{"threadId": a.ThreadId, "how": "goto", "address": at}, nil); err != nil {
 		return nil, err
 	}
@@ -257,12 +260,4 @@ func (r *run) moves(ctx context.Context, thread int, how, at string) (any, error
 // byInstruction reports whether a step is of machine code.
 func byInstruction(g proto.SteppingGranularity) bool {
 	return strings.EqualFold(string(g), "instruction")
-}
-
-// tellMove says where a thread is shown now that was not run, behind the answer.
-func (s *Server) tellMove(*request) {
-	if t := s.run.telling; t != nil {
-		s.run.telling = nil
-		s.out.event("stopped", *t)
-	}
 }

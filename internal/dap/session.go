@@ -48,6 +48,8 @@ type run struct {
 	tops    map[int]string // where innermost frames stand that were shown, by their ids
 	targets []string       // of goto and stepIn, by number
 
+	pasts   map[int]*past           // of threads that are looked at as they were
+	things  []pastThing             // that were shown of them, by their ids
 	telling *proto.StoppedEventBody // behind the answer that is under way
 }
 
@@ -112,8 +114,8 @@ func initialize(_ context.Context, s *Server, _ *run, a *struct {
 		SupportsSingleThreadExecutionRequests: true, SupportsDelayedStackTraceLoading: true,
 		SupportsWriteMemoryRequest: true, SupportsDisassembleRequest: true, SupportsSteppingGranularity: true,
 		SupportsInstructionBreakpoints: true, SupportsModulesRequest: true, SupportsLoadedSourcesRequest: true,
-		SupportsStepInTargetsRequest: true,
-		SupportsGotoTargetsRequest:   true, SupportsCompletionsRequest: true,
+		SupportsStepInTargetsRequest: true, SupportsStepBack: true,
+		SupportsGotoTargetsRequest: true, SupportsCompletionsRequest: true,
 		CompletionTriggerCharacters: []string{".", ">", ":", " "},
 		ExceptionBreakpointFilters:  exceptionFilters,
 	}, nil
@@ -156,7 +158,7 @@ func (r *run) view(ctx context.Context, action string, args map[string]any, into
 
 func (s *Server) newRun(b beginning) *run {
 	return &run{s: s, began: b, bare: b.NoDebug, paused: map[int]service.ChangeRow{}, lists: map[int]bool{},
-		tops: map[int]string{}, flush: make(chan chan struct{}), stop: func() {}}
+		tops: map[int]string{}, pasts: map[int]*past{}, flush: make(chan chan struct{}), stop: func() {}}
 }
 
 func launch(ctx context.Context, s *Server, in *run, b *beginning) (any, error) {
