@@ -138,7 +138,7 @@ var mayImport = map[string][]string{
 	"internal/doctor":      {"internal/plainfile"}, // a binary to look at may be a pipe
 	"internal/plainfile":   {},
 	"internal/value":       {"internal/secret"},
-	"internal/near":        {},
+	"internal/near":        {"internal/sorting"},
 	"internal/wire":        {}, "internal/packed": {},
 	"internal/websocket":  {},
 	"internal/lazyregexp": {},

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // What is compared of names that a client sends.
@@ -87,7 +89,7 @@ func Parts(want string, among []string, n int) []string {
 			found = append(found, scored{name, -score})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b scored) int { return strings.Compare(a.name, b.name) })
+	sorting.By(found, func(a, b scored) int { return strings.Compare(a.name, b.name) })
 	return best(found, n)
 }
 
@@ -99,7 +101,7 @@ type scored struct {
 
 // best returns the n nearest, each once.
 func best(found []scored, n int) (names []string) {
-	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(a.far, b.far) })
+	sorting.By(found, func(a, b scored) int { return cmp.Compare(a.far, b.far) })
 	for _, f := range found {
 		if len(names) < n && !slices.Contains(names, f.name) {
 			names = append(names, f.name)

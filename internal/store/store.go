@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // ErrClosed is what calls on a closed store return.
@@ -284,7 +284,7 @@ func (s *Store) FuncStats() []FuncStat {
 	stats := s.nest.copyStats()
 	s.statsMu.Unlock()
 	stats = withMissing(stats, missing)
-	slices.SortFunc(stats, func(a, b FuncStat) int { return cmp.Compare(a.Func, b.Func) })
+	sorting.By(stats, func(a, b FuncStat) int { return cmp.Compare(a.Func, b.Func) })
 	return stats
 }
 

@@ -1,6 +1,10 @@
 package symbol
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
+)
 
 // tell notes that a scope has what its abstract instance has at ref.
 func (w *scopeWalk) tell(scope int, ref dieRef) {
@@ -30,7 +34,7 @@ func (w *scopeWalk) inherit(scope int, b *block) {
 			}
 			return len(params)
 		}
-		slices.SortStableFunc(locals, func(a, b Local) int { return order(a) - order(b) })
+		sorting.By(locals, func(a, b Local) int { return order(a) - order(b) })
 	}
 }
 

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 const (
@@ -55,7 +56,7 @@ func pruneCache(dir string, limit int64) {
 	if total <= limit {
 		return
 	}
-	slices.SortFunc(files, func(a, b file) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.name, b.name)) })
+	sorting.By(files, func(a, b file) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.name, b.name)) })
 	for _, f := range files[:max(len(files)-1, 0)] { // the newest stays, however large
 		if total <= limit/4*3 {
 			return

@@ -3,7 +3,8 @@ package symbol
 import (
 	"context"
 	"encoding/binary"
-	"slices"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // CallSite is where a function's code calls, jumps to or names the entry of another one.
@@ -74,6 +75,6 @@ func SitesOf(all []CallSite, callee *Function) (out []CallSite) {
 			out = append(out, s)
 		}
 	}
-	slices.SortFunc(out, func(x, y CallSite) int { return int(int64(x.At) - int64(y.At)) })
+	sorting.By(out, func(x, y CallSite) int { return int(int64(x.At) - int64(y.At)) })
 	return out
 }

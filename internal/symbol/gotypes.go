@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Attributes of Go's compiler.
@@ -137,9 +139,9 @@ func (m *Module) findGoTypes() []GoType {
 	found := make([][]GoType, len(units))
 	_ = parallelN(len(units), func(i int) { found[i] = d.goTypesOf(m, units[i], base) }) // damaged ones are left out
 	all := slices.Concat(found...)
-	slices.SortFunc(all, func(a, b GoType) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Name, b.Name)) })
+	sorting.By(all, func(a, b GoType) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Name, b.Name)) })
 	all = slices.CompactFunc(all, func(a, b GoType) bool { return a.Key == b.Key })
-	slices.SortFunc(all, func(a, b GoType) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key)) })
+	sorting.By(all, func(a, b GoType) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key)) })
 	return all[:min(len(all), maxGoTypes)]
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // index is what Open needs of a module and what the cache keeps.
@@ -135,7 +137,7 @@ func (x *indexer) candidates() []cand {
 			out = append(out, cand{addr: sub.low, scan: s, sub: sub})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b cand) int {
+	sorting.By(out, func(a, b cand) int {
 		switch {
 		case a.addr < b.addr:
 			return -1

@@ -1,8 +1,9 @@
 package symbol
 
 import (
-	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Code is where names stand, which decides what they mean.
@@ -37,7 +38,7 @@ func (c *Code) Meanings(mods []*Module, name string) (out []Meaning) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Meaning) int { return falseFirst(a.Gone && !c.owns(a), b.Gone && !c.owns(b)) })
+	sorting.By(out, func(a, b Meaning) int { return falseFirst(a.Gone && !c.owns(a), b.Gone && !c.owns(b)) })
 	return out
 }
 
@@ -76,7 +77,7 @@ func (c *Code) in(m *Module, name string, whole bool) (out []Meaning) {
 		}
 	}
 	// A variable of the code's own file that is optimized out hides another file's of its name.
-	slices.SortStableFunc(out, func(a, b Meaning) int { return falseFirst(!c.owns(a), !c.owns(b)) })
+	sorting.By(out, func(a, b Meaning) int { return falseFirst(!c.owns(a), !c.owns(b)) })
 	return out
 }
 

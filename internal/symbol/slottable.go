@@ -1,6 +1,8 @@
 package symbol
 
-import "slices"
+import (
+	"github.com/strobe-debug/strobe/internal/sorting"
+)
 
 // SlotTables finds tables of functions by one of their words: those in which the word at slot is the entry of a
 // function of this name, each instance of a generic function with a table of its own. Libraries of Rust that erase
@@ -46,7 +48,7 @@ func (m *Module) slotTables(function string, slot int64) []Vtable {
 		v.Params = m.functionParams(f.die)
 		out = append(out, v)
 	})
-	slices.SortFunc(out, func(a, b Vtable) int { return int(a.Addr - b.Addr) })
+	sorting.By(out, func(a, b Vtable) int { return int(a.Addr - b.Addr) })
 	return out
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Statement is an address at which the code of a source line begins.
@@ -70,7 +72,7 @@ func (m *Module) FileStatements(file string) (out []Statement) {
 			}
 		}
 	})
-	slices.SortFunc(out, func(a, b Statement) int {
+	sorting.By(out, func(a, b Statement) int {
 		if a.Line != b.Line {
 			return a.Line - b.Line
 		}

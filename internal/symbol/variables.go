@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Variable is a variable that lives as long as its thread or program.
@@ -121,7 +123,7 @@ func (m *Module) variablesFor(name string, at Addr, whole bool, in func(*nameTab
 			}
 			hits = append(hits, hit{e, rank, t.join(e.path), from != nil && exact && !e.local && e.of(from)})
 		}
-		slices.SortStableFunc(hits, func(a, b hit) int {
+		sorting.By(hits, func(a, b hit) int {
 			return cmp.Or(falseFirst(!a.own, !b.own), cmp.Compare(a.rank, b.rank), falseFirst(a.e.local, b.e.local),
 				falseFirst(!a.e.external, !b.e.external),
 				falseFirst(a.e.place.kind == placeConst, b.e.place.kind == placeConst),
@@ -264,7 +266,7 @@ func (m *Module) typesFor(t *nameTable, q nameQuery) []*Type {
 			}
 			hits = append(hits, hit{rank: rank, e: e, full: t.join(e.path) + name})
 		}
-		slices.SortStableFunc(hits, func(a, b hit) int {
+		sorting.By(hits, func(a, b hit) int {
 			return cmp.Or(cmp.Compare(a.rank, b.rank), falseFirst(a.e.declared, b.e.declared), falseFirst(a.e.local, b.e.local),
 				falseFirst(a.e.typedef, b.e.typedef), cmp.Compare(len(a.full), len(b.full)), cmp.Compare(a.full, b.full))
 		})
@@ -287,7 +289,7 @@ func (m *Module) typesFor(t *nameTable, q nameQuery) []*Type {
 		}
 		out = append(out, h.t)
 	}
-	slices.SortStableFunc(out, func(a, b *Type) int { return falseFirst(a.Declared, b.Declared) })
+	sorting.By(out, func(a, b *Type) int { return falseFirst(a.Declared, b.Declared) })
 	return out[:min(len(out), maxNamed)]
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // DWARF's name of the type that a vtable is of.
@@ -38,7 +40,7 @@ func (m *Module) Vtables() []Vtable {
 }
 
 func sortVtables(all []Vtable) []Vtable {
-	slices.SortFunc(all, func(a, b Vtable) int {
+	sorting.By(all, func(a, b Vtable) int {
 		return cmp.Or(cmp.Compare(plainName(a.Trait), plainName(b.Trait)), cmp.Compare(a.Addr, b.Addr))
 	})
 	return all

@@ -167,6 +167,18 @@ def rest():
         if r.enabled and not r.functions & waiting:
             r.enabled = False
 
+def first(name, inside):
+    """The address of a function's first instruction. Around a place there may be an inlined call, and around that a function
+    within another one: the linker's symbol is asked before the outermost block is taken."""
+    try:
+        return int(gdb.parse_and_eval("(unsigned long)&'%s'" % name))
+    except gdb.error:
+        pass
+    block = gdb.block_for_pc(inside)
+    while block.superblock is not None and not block.superblock.is_static and not block.superblock.is_global:
+        block = block.superblock
+    return int(block.function.value().address)
+
 returns = {}
 active = set() # calls that have not ended: a loop may lead back to where the prologue ends
 points, calls, total = {}, {}, 0
@@ -191,10 +203,7 @@ for name in job["functions"] or []:
         if len(places) != 1:
             b.delete()
             continue
-        block = gdb.block_for_pc(places[0].address)
-        while block.superblock is not None and not block.superblock.is_static and not block.superblock.is_global:
-            block = block.superblock
-        start = int(block.function.value().address)
+        start = first(name, places[0].address)
         if not job["entry"] and places[0].address == start:
             b.delete() # gdb sees no end of the prologue, and would read parameters before they are stored
             continue

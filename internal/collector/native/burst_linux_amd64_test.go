@@ -38,6 +38,34 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
+// TestLimit: a thread that waits for room gets some before it gives up, however long the decoder is kept.
+func TestLimit(t *testing.T) {
+	const most = 64 << 20
+	s := spool.New(spool.Options{BlockBytes: 1 << 20, MostBytes: most})
+	defer s.Close()
+	m := &mover{t: &target{cmd: &collector.Command{OnFull: collector.OnFullWait}}, most: most, spool: s}
+	at := time.Now()
+	if got := m.limit(at); got != 0 || !m.over.IsZero() {
+		t.Errorf("%d may wait, since %v, where nothing does", got, m.over)
+	}
+	if s.Stream(0).Append(make([]byte, 2<<20)); s.Held() == 0 {
+		t.Fatal("nothing waits")
+	}
+	var moved []time.Duration
+	for after := time.Duration(0); after < waitMost; after += time.Millisecond {
+		if m.limit(at.Add(after)) == most {
+			moved = append(moved, after)
+		}
+	}
+	if len(moved) != 4 || moved[0] != overMost || moved[3] != 4*overMost {
+		t.Errorf("something is moved after %v", moved)
+	}
+	m.t.cmd.OnFull = collector.OnFullDrop
+	if got := m.limit(at.Add(time.Hour)); got != 0 {
+		t.Errorf("%d may wait of who drops", got)
+	}
+}
+
 // TestBound: a burst may leave what is decoded in ten seconds; who goes on is slowed to what is decoded, and so is who
 // is looked at closely; a program that waits next to nothing has all of it again.
 func TestBound(t *testing.T) {

@@ -26,6 +26,7 @@ type mover struct {
 
 	mu    sync.Mutex    // held for each sweep, and by the drain goroutine while it looks at what there is; then regionMu
 	stuck bool          // mu: the spool had no room for something
+	over  time.Time     // mu: since when more waits than may, or something of that was last moved; zero where it does not
 	busy  chan struct{} // of one: a burst has begun
 	bound atomic.Int64  // of what may wait in the spool, in bytes
 	pace  pace          // of the decoder; the drain goroutine's
@@ -113,6 +114,7 @@ func (m *mover) sweep() int {
 // sweepLocked is sweep with mu held. All rings are looked at before any is moved: their records are merged by time.
 func (m *mover) sweepLocked() (total int) {
 	m.stuck = false
+	limit := m.limit(time.Now())
 	procs := m.t.processes()
 	for _, p := range procs {
 		p.withRegion(func(r *ring.Region) {
@@ -123,7 +125,7 @@ func (m *mover) sweepLocked() (total int) {
 	for _, p := range procs {
 		p.withRegion(func(*ring.Region) {
 			for _, f := range p.feeds {
-				if m.spool.Held() > m.bound.Load() && !f.st.Empty() { // of each ring there is something: they are merged by time
+				if m.spool.Held() > limit && !f.st.Empty() { // of each ring there is something: they are merged by time
 					m.stuck = m.stuck || len(f.mv.Bytes()) > 0
 					continue
 				}
@@ -132,6 +134,25 @@ func (m *mover) sweepLocked() (total int) {
 		})
 	}
 	return total
+}
+
+// overMost is how long nothing is moved where more waits than may. The store may keep the decoder for longer than a
+// thread waits for room (waitMost), as where it forgets old events on a busy disk: what that thread has comes then.
+const overMost = time.Second
+
+// limit is how much may wait while a sweep moves what there is. mu is held.
+func (m *mover) limit(now time.Time) int64 {
+	bound := m.bound.Load()
+	switch {
+	case m.spool.Held() <= bound:
+		m.over = time.Time{}
+	case m.over.IsZero():
+		m.over = now
+	case now.Sub(m.over) >= overMost && !m.drops():
+		m.over = now
+		return m.most
+	}
+	return bound
 }
 
 // moved takes note of what came of a move. mu is held.
