@@ -282,6 +282,9 @@ func (m *Member) pausedThread(tid int) (*pause, error) {
 
 // Resume implements collector.Stopper.
 func (m *Member) Resume(ctx context.Context, r collector.Resume) error {
+	if r.Instruction || r.Into != 0 {
+		return fault.New(fault.Unsupported, "Step by statement.", "an interpreter's thread has no step by machine code")
+	}
 	first, err := m.pausedThread(r.Thread)
 	if err != nil {
 		return err

@@ -146,4 +146,13 @@ type Resume struct {
 	System bool   // step-into enters functions of the standard library and of the system's headers, too
 	File   string // go on until this line
 	Line   int
+
+	Instruction bool   // with step-over and step-into: one instruction of machine code
+	Into        uint64 // step-into enters the function at this address alone
+}
+
+// Jumper is a Debugger that moves paused threads without running them.
+type Jumper interface {
+	// Goto has a paused thread go on at an address of the function that it stands in.
+	Goto(ctx context.Context, thread int, at uint64) error
 }

@@ -36,6 +36,8 @@ type Hosted interface {
 	Pauser
 	Viewer
 	Evaluator
+	CodeViewer
+	Jumper
 }
 
 // Together is a host with the runtimes that may join its targets: several in one tree of processes, and in one process,

@@ -10,8 +10,9 @@ import (
 )
 
 var (
-	_ collector.Viewer    = (*Core)(nil)
-	_ collector.Evaluator = (*Core)(nil)
+	_ collector.Viewer     = (*Core)(nil)
+	_ collector.Evaluator  = (*Core)(nil)
+	_ collector.CodeViewer = (*Core)(nil)
 )
 
 // view looks into a thread by its place among the core's. Nothing in a core goes on: its Refs hold until it is closed.
@@ -104,6 +105,16 @@ func (*Core) SetVariable(context.Context, collector.Ref, string, string) (collec
 // SetExpression implements collector.Evaluator.
 func (*Core) SetExpression(context.Context, collector.Ref, string, string) (collector.Variable, error) {
 	return collector.Variable{}, errReadOnly()
+}
+
+// Code implements collector.CodeViewer.
+func (x *Core) Code(_ context.Context, q collector.CodeQuery) (collector.CodeAnswer, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.file == nil {
+		return collector.CodeAnswer{}, errClosed()
+	}
+	return inspect.Code(x.proc, q)
 }
 
 func errReadOnly() error {

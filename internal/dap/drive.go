@@ -28,6 +28,9 @@ func (r *run) resume(ctx context.Context, args map[string]any) error {
 // goOn lets all threads go on that the editor knows to be paused, or one. Another may have paused in this moment, which
 // nobody has seen: it stays.
 func goOn(ctx context.Context, s *Server, in *run, a *proto.ContinueArguments) (any, error) {
+	if in.pastOf(a.ThreadId) != nil {
+		return proto.ContinueResponseBody{}, in.forth(ctx, a.ThreadId, "on")
+	}
 	if a.SingleThread {
 		return proto.ContinueResponseBody{}, in.resume(ctx, map[string]any{"threadId": a.ThreadId})
 	}
@@ -68,14 +71,36 @@ func (r *run) step(ctx context.Context, thread int, how collector.Step, alone bo
 }
 
 func stepOver(ctx context.Context, _ *Server, in *run, a *proto.NextArguments) (any, error) {
+	if in.pastOf(a.ThreadId) != nil {
+		return nil, in.forth(ctx, a.ThreadId, "over")
+	}
+	if byInstruction(a.Granularity) {
+		return in.moves(ctx, a.ThreadId, "instruction-over", "")
+	}
 	return in.step(ctx, a.ThreadId, collector.StepOver, a.SingleThread)
 }
 
 func stepIn(ctx context.Context, _ *Server, in *run, a *proto.StepInArguments) (any, error) {
+	if in.pastOf(a.ThreadId) != nil {
+		return nil, in.forth(ctx, a.ThreadId, "into")
+	}
+	switch {
+	case byInstruction(a.Granularity):
+		return in.moves(ctx, a.ThreadId, "instruction-into", "")
+	case a.TargetId != 0:
+		at, err := in.targetOf(a.TargetId)
+		if err != nil {
+			return nil, err
+		}
+		return in.moves(ctx, a.ThreadId, "function", at)
+	}
 	return in.step(ctx, a.ThreadId, collector.StepInto, a.SingleThread)
 }
 
 func stepOut(ctx context.Context, _ *Server, in *run, a *proto.StepOutArguments) (any, error) {
+	if in.pastOf(a.ThreadId) != nil {
+		return nil, in.forth(ctx, a.ThreadId, "out")
+	}
 	return in.step(ctx, a.ThreadId, collector.StepOut, a.SingleThread)
 }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // listen begins to tell what happens in the session.
-func (s *Server) listen() {
+func (s *Server) listen(*request) {
 	r := s.run
 	if r.core { // nothing follows
 		return
@@ -113,6 +113,12 @@ func (r *run) catchUp(ctx context.Context) bool {
 
 // keep notes which threads are paused.
 func (r *run) keep(c *service.ChangeRow) {
+	if c.ThreadID != 0 {
+		switch c.Kind {
+		case collector.ThreadPaused, collector.Resumed, collector.Stepped, collector.ThreadEnded:
+			r.setPast(c.ThreadID, nil)
+		}
+	}
 	switch c.Kind {
 	case collector.ThreadPaused:
 		r.paused[c.ThreadID] = *c
@@ -279,6 +285,8 @@ func (r *run) stopped(c *service.ChangeRow) proto.StoppedEventBody {
 			body.Reason = "function breakpoint"
 		case ofException:
 			body.Reason = "exception"
+		case ofInstruction:
+			body.Reason = "instruction breakpoint"
 		}
 	}
 	return body

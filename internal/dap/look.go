@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	proto "github.com/google/go-dap"
@@ -51,6 +50,16 @@ func stackTrace(ctx context.Context, s *Server, in *run, a *proto.StackTraceArgu
 	if a.StartFrame < 0 || a.Levels < 0 {
 		return nil, errors.New("startFrame and levels cannot be negative")
 	}
+	if p := in.pastOf(a.ThreadId); p != nil {
+		out, err := in.pastStack(ctx, p)
+		if err == nil {
+			out.StackFrames = out.StackFrames[min(a.StartFrame, len(out.StackFrames)):]
+			if a.Levels > 0 {
+				out.StackFrames = out.StackFrames[:min(a.Levels, len(out.StackFrames))]
+			}
+		}
+		return out, err
+	}
 	args := map[string]any{"threadId": a.ThreadId, "from": a.StartFrame}
 	if a.Levels > 0 {
 		args["count"] = min(a.Levels, maxAtOnce)
@@ -62,6 +71,14 @@ func stackTrace(ctx context.Context, s *Server, in *run, a *proto.StackTraceArgu
 	out := proto.StackTraceResponseBody{StackFrames: make([]proto.StackFrame, len(v.Frames)), TotalFrames: v.Total}
 	for i := range v.Frames {
 		out.StackFrames[i] = s.frame(&v.Frames[i])
+		if f := &v.Frames[i]; f.Index == 0 {
+			in.mu.Lock()
+			if len(in.tops) > maxAtOnce { // of threads that went on long ago
+				clear(in.tops)
+			}
+			in.tops[int(f.Ref)] = f.Address
+			in.mu.Unlock()
+		}
 	}
 	return out, nil
 }
@@ -90,6 +107,9 @@ var scopeNames = map[collector.ScopeKind]string{
 }
 
 func scopes(ctx context.Context, _ *Server, in *run, a *proto.ScopesArguments) (any, error) {
+	if a.FrameId >= pastBase {
+		return in.pastScopes(a.FrameId)
+	}
 	var v service.ViewResult
 	if err := in.view(ctx, "scopes", map[string]any{"ref": a.FrameId}, &v); err != nil {
 		return nil, err
@@ -108,6 +128,9 @@ func scopes(ctx context.Context, _ *Server, in *run, a *proto.ScopesArguments) (
 func variables(ctx context.Context, s *Server, in *run, a *proto.VariablesArguments) (any, error) {
 	if a.Start < 0 || a.Count < 0 {
 		return nil, errors.New("start and count cannot be negative")
+	}
+	if a.VariablesReference >= pastBase {
+		return in.pastVariables(a)
 	}
 	out := proto.VariablesResponseBody{Variables: []proto.Variable{}}
 	in.mu.Lock()
@@ -185,6 +208,9 @@ func (r *run) change(ctx context.Context, args map[string]any) (*collector.Varia
 }
 
 func setVariable(ctx context.Context, _ *Server, in *run, a *proto.SetVariableArguments) (any, error) {
+	if a.VariablesReference >= pastBase {
+		return nil, errPast
+	}
 	v, err := in.change(ctx, map[string]any{"ref": a.VariablesReference, "name": a.Name, "value": a.Value})
 	if err != nil {
 		return nil, err
@@ -197,6 +223,9 @@ func setVariable(ctx context.Context, _ *Server, in *run, a *proto.SetVariableAr
 func setExpression(ctx context.Context, _ *Server, in *run, a *proto.SetExpressionArguments) (any, error) {
 	if a.FrameId == 0 {
 		return nil, errors.New("frameId is missing: an expression is of a frame")
+	}
+	if a.FrameId >= pastBase {
+		return nil, errPast
 	}
 	v, err := in.change(ctx, map[string]any{"ref": a.FrameId, "expression": a.Expression, "value": a.Value})
 	if err != nil {
@@ -218,6 +247,9 @@ func evaluate(ctx context.Context, _ *Server, in *run, a *proto.EvaluateArgument
 	}
 	if a.FrameId == 0 {
 		return in.global(ctx, a.Expression)
+	}
+	if a.FrameId >= pastBase {
+		return in.pastEvaluate(ctx, a.FrameId, a.Expression)
 	}
 	var v service.ViewResult
 	if err := in.view(ctx, "evaluate", map[string]any{"ref": a.FrameId, "expression": a.Expression}, &v); err != nil {
@@ -268,14 +300,13 @@ const (
 )
 
 func readMemory(ctx context.Context, _ *Server, in *run, a *proto.ReadMemoryArguments) (any, error) {
-	at, err := strconv.ParseUint(a.MemoryReference, 0, 64)
+	at, err := reference(a.MemoryReference, a.Offset)
 	if err != nil {
-		return nil, fmt.Errorf("memory reference %q is no address", a.MemoryReference)
+		return nil, err
 	}
 	if a.Count < 0 || a.Count > maxMemory {
 		return nil, fmt.Errorf("count = %d is out of range: at most %d bytes are read at once", a.Count, maxMemory)
 	}
-	at += uint64(a.Offset)
 	out := proto.ReadMemoryResponseBody{Address: fmt.Sprintf("0x%x", at)}
 	data := make([]byte, 0, a.Count)
 	for len(data) < a.Count {

@@ -20,6 +20,7 @@ const (
 	ofFunction
 	ofData
 	ofException
+	ofInstruction
 )
 
 // pointKey is what an editor asks for: two points of one key are the same.
@@ -201,7 +202,8 @@ func (k *pointKey) asked(all bool) map[string]any {
 	put("variable", k.name, k.kind == ofData)
 	put("pause", true, k.kind == ofData)
 	put("access", k.access, k.access != "")
-	put("pending", true, k.kind != ofData)
+	put("address", k.name, k.kind == ofInstruction)
+	put("pending", true, k.kind != ofData && k.kind != ofInstruction)
 	put("condition", k.condition, k.condition != "")
 	put("hitCount", k.hits, k.hits != 0)
 	put("message", k.message, k.message != "")

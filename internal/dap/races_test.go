@@ -90,7 +90,7 @@ func TestRefusals(t *testing.T) {
 	e.refused("threads", nil)
 	e.refused("launch", args{"program": bin})
 	caps := e.initialize()
-	if caps.SupportsStepBack || caps.SupportsDisassembleRequest || !caps.SupportsCancelRequest {
+	if !caps.SupportsStepBack || caps.SupportsRestartFrame || !caps.SupportsCancelRequest {
 		t.Errorf("capabilities %+v", caps)
 	}
 	e.refused("initialize", args{"adapterID": "strobe"})

@@ -52,8 +52,10 @@ type editor struct {
 	known         bool
 	name          string
 	lineBase      int // 1, or 0 where it counts lines from 0
+	columnBase    int // the same of columns
 	typed         bool
 	invalidated   bool
+	memory        bool
 	progress      bool
 	pagesVariable bool
 }
@@ -180,7 +182,7 @@ type handler struct {
 	looks bool
 	long  bool // may be cancelled under way; what else changes something is done whole
 	run   answerer
-	then  func(s *Server) // behind the answer
+	then  func(s *Server, r *request) // behind the answer
 }
 
 // answerer does what a request asks for; in is nil where there is no program.
@@ -210,7 +212,7 @@ func (s *Server) handle(r *request, h handler) {
 	}
 	s.out.answer(r, body, err)
 	if err == nil && h.then != nil {
-		h.then(s)
+		h.then(s, r)
 	}
 }
 
@@ -264,31 +266,42 @@ func during[A any](f func(ctx context.Context, s *Server, in *run, a *A) (any, e
 // handlers are the requests that are answered.
 func handlers() map[string]handler {
 	return map[string]handler{
-		"initialize":              {run: takes(initialize)},
-		"launch":                  {long: true, run: takes(launch), then: (*Server).ready},
-		"attach":                  {long: true, run: takes(attach), then: (*Server).ready},
-		"configurationDone":       {run: during(configured), then: (*Server).listen},
-		"restart":                 {long: true, run: during(restart), then: (*Server).listen},
-		"terminate":               {run: during(terminate)},
-		"disconnect":              {run: takes(disconnect)},
-		"setBreakpoints":          {run: takes(setBreakpoints)},
-		"setFunctionBreakpoints":  {run: takes(setFunctionBreakpoints)},
-		"setExceptionBreakpoints": {run: takes(setExceptionBreakpoints)},
-		"setDataBreakpoints":      {run: takes(setDataBreakpoints)},
-		"dataBreakpointInfo":      {looks: true, run: during(dataBreakpointInfo)},
-		"continue":                {run: during(goOn)},
-		"next":                    {run: during(stepOver)},
-		"stepIn":                  {run: during(stepIn)},
-		"stepOut":                 {run: during(stepOut)},
-		"pause":                   {run: during(pause)},
-		"threads":                 {looks: true, run: during(threads)},
-		"stackTrace":              {looks: true, run: during(stackTrace)},
-		"scopes":                  {looks: true, run: during(scopes)},
-		"variables":               {looks: true, run: during(variables)},
-		"setVariable":             {run: during(setVariable)},
-		"setExpression":           {run: during(setExpression)},
-		"evaluate":                {looks: true, run: during(evaluate)},
-		"exceptionInfo":           {run: during(exceptionInfo)},
-		"readMemory":              {looks: true, run: during(readMemory)},
+		"initialize":                {run: takes(initialize)},
+		"launch":                    {long: true, run: takes(launch), then: (*Server).ready},
+		"attach":                    {long: true, run: takes(attach), then: (*Server).ready},
+		"configurationDone":         {run: during(configured), then: (*Server).listen},
+		"restart":                   {long: true, run: during(restart), then: (*Server).listen},
+		"terminate":                 {run: during(terminate)},
+		"disconnect":                {run: takes(disconnect)},
+		"setBreakpoints":            {run: takes(setBreakpoints)},
+		"setFunctionBreakpoints":    {run: takes(setFunctionBreakpoints)},
+		"setExceptionBreakpoints":   {run: takes(setExceptionBreakpoints)},
+		"setInstructionBreakpoints": {run: takes(setInstructionBreakpoints)},
+		"setDataBreakpoints":        {run: takes(setDataBreakpoints)},
+		"dataBreakpointInfo":        {looks: true, run: during(dataBreakpointInfo)},
+		"continue":                  {run: during(goOn), then: (*Server).tellMove},
+		"next":                      {run: during(stepOver), then: (*Server).tellMove},
+		"stepIn":                    {run: during(stepIn), then: (*Server).tellMove},
+		"stepOut":                   {run: during(stepOut), then: (*Server).tellMove},
+		"stepBack":                  {run: during(stepBack), then: (*Server).tellMove},
+		"reverseContinue":           {long: true, run: during(reverseContinue), then: (*Server).tellMove},
+		"pause":                     {run: during(pause)},
+		"threads":                   {looks: true, run: during(threads)},
+		"stackTrace":                {looks: true, run: during(stackTrace)},
+		"scopes":                    {looks: true, run: during(scopes)},
+		"variables":                 {looks: true, run: during(variables)},
+		"setVariable":               {run: during(setVariable)},
+		"setExpression":             {run: during(setExpression)},
+		"evaluate":                  {looks: true, run: during(evaluate)},
+		"completions":               {looks: true, run: during(completions)},
+		"disassemble":               {looks: true, run: during(disassemble)},
+		"writeMemory":               {run: during(writeMemory)},
+		"modules":                   {looks: true, run: during(modules)},
+		"loadedSources":             {looks: true, run: during(loadedSources)},
+		"stepInTargets":             {looks: true, run: during(stepInTargets)},
+		"gotoTargets":               {run: during(gotoTargets)},
+		"goto":                      {run: during(goTo), then: (*Server).tellMove},
+		"exceptionInfo":             {run: during(exceptionInfo)},
+		"readMemory":                {looks: true, run: during(readMemory)},
 	}
 }

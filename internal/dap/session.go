@@ -44,6 +44,13 @@ type run struct {
 
 	mu    sync.Mutex // leaf
 	lists map[int]bool
+
+	tops    map[int]string // where innermost frames stand that were shown, by their ids
+	targets []string       // of goto and stepIn, by number
+
+	pasts   map[int]*past           // of threads that are looked at as they were
+	things  []pastThing             // that were shown of them, by their ids
+	telling *proto.StoppedEventBody // behind the answer that is under way
 }
 
 // beginning is what launch and attach are given.
@@ -81,17 +88,22 @@ func (p *pid) UnmarshalJSON(b []byte) error {
 
 func initialize(_ context.Context, s *Server, _ *run, a *struct {
 	proto.InitializeRequestArguments
-	LinesStartAt1 *bool `json:"linesStartAt1"`
+	LinesStartAt1   *bool `json:"linesStartAt1"`
+	ColumnsStartAt1 *bool `json:"columnsStartAt1"`
 }) (any, error) {
 	if s.client.known {
 		return nil, errors.New("initialize came before")
 	}
 	s.client = editor{
-		known: true, name: cmp.Or(a.ClientName, a.ClientID, "editor"), lineBase: 1,
+		known: true, name: cmp.Or(a.ClientName, a.ClientID, "editor"), lineBase: 1, columnBase: 1,
 		typed: a.SupportsVariableType, invalidated: a.SupportsInvalidatedEvent, pagesVariable: a.SupportsVariablePaging,
+		memory: a.SupportsMemoryEvent,
 	}
 	if a.LinesStartAt1 != nil && !*a.LinesStartAt1 {
 		s.client.lineBase = 0
+	}
+	if a.ColumnsStartAt1 != nil && !*a.ColumnsStartAt1 {
+		s.client.columnBase = 0
 	}
 	return &proto.Capabilities{
 		SupportsConfigurationDoneRequest: true, SupportsFunctionBreakpoints: true, SupportsConditionalBreakpoints: true,
@@ -100,7 +112,12 @@ func initialize(_ context.Context, s *Server, _ *run, a *struct {
 		SupportsRestartRequest: true, SupportsTerminateRequest: true, SupportTerminateDebuggee: true,
 		SupportsExceptionInfoRequest: true, SupportsReadMemoryRequest: true, SupportsCancelRequest: true,
 		SupportsSingleThreadExecutionRequests: true, SupportsDelayedStackTraceLoading: true,
-		ExceptionBreakpointFilters: exceptionFilters,
+		SupportsWriteMemoryRequest: true, SupportsDisassembleRequest: true, SupportsSteppingGranularity: true,
+		SupportsInstructionBreakpoints: true, SupportsModulesRequest: true, SupportsLoadedSourcesRequest: true,
+		SupportsStepInTargetsRequest: true, SupportsStepBack: true,
+		SupportsGotoTargetsRequest: true, SupportsCompletionsRequest: true,
+		CompletionTriggerCharacters: []string{".", ">", ":", " "},
+		ExceptionBreakpointFilters:  exceptionFilters,
 	}, nil
 }
 
@@ -141,7 +158,7 @@ func (r *run) view(ctx context.Context, action string, args map[string]any, into
 
 func (s *Server) newRun(b beginning) *run {
 	return &run{s: s, began: b, bare: b.NoDebug, paused: map[int]service.ChangeRow{}, lists: map[int]bool{},
-		flush: make(chan chan struct{}), stop: func() {}}
+		tops: map[int]string{}, pasts: map[int]*past{}, flush: make(chan chan struct{}), stop: func() {}}
 }
 
 func launch(ctx context.Context, s *Server, in *run, b *beginning) (any, error) {
@@ -267,7 +284,7 @@ func attach(ctx context.Context, s *Server, in *run, b *beginning) (any, error) 
 }
 
 // ready says that breakpoints may come now.
-func (s *Server) ready() {
+func (s *Server) ready(*request) {
 	name, method := s.run.began.Program, "launch"
 	if !s.run.launched {
 		name, method = cmp.Or(s.run.began.SessionID, fmt.Sprintf("process %d", s.run.pid)), "attach"

@@ -3,6 +3,7 @@ package inspect
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -78,6 +79,18 @@ func (a *assignment) store(w Writer) error {
 func (s *scene) assignments(t *collector.InspectTarget) ([]assignment, error) {
 	src := t.Expr
 	if src == "" {
+		if t.Type == "" && t.Size > 0 {
+			var digits string
+			b := []byte(nil)
+			err := json.Unmarshal(t.Set, &digits)
+			if err == nil {
+				b, err = hex.DecodeString(digits)
+			}
+			if err != nil || len(b) != t.Size {
+				return nil, badValue(nil, t.Set, fmt.Sprintf("%d bytes are written as text of hexadecimal digits", t.Size))
+			}
+			return []assignment{{addr: t.Address, b: b}}, nil
+		}
 		if t.Type == "" {
 			return nil, fault.New(fault.ValidationError, "Give type.", "a value at an address needs a type to be written as")
 		}

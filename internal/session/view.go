@@ -78,3 +78,19 @@ func (e tellingEvaluator) told(ctx context.Context, v collector.Variable, err er
 	}
 	return err
 }
+
+// Goto has a paused thread go on at an address of its function, without running it.
+func (s *Session) Goto(ctx context.Context, thread int, at uint64) error {
+	return s.View(ctx, func(ctx context.Context, v collector.Viewer, _ collector.Evaluator) error {
+		j, ok := v.(collector.Jumper)
+		if !ok {
+			return fault.New(fault.Unsupported, "debug_continue steps.", "nothing moves a thread of a %s program or a core file",
+				s.meta.Runtime)
+		}
+		err := j.Goto(ctx, thread, at)
+		if err == nil {
+			s.change(ctx, Change{Change: collector.Change{Kind: ValueChanged}, What: []string{"$rip"}})
+		}
+		return err
+	})
+}

@@ -17,13 +17,14 @@ type Statement struct {
 	Body bool // the compiler says that a function's prologue ends here
 }
 
-// SourceFiles returns the source files of the module's code whose path is name, or ends in it at a separator, sorted.
+// SourceFiles returns the source files of the module's code whose path is name, or ends in it at a separator, sorted;
+// with "" all.
 func (m *Module) SourceFiles(name string) (files []string) {
 	seen := map[string]bool{}
 	m.eachLineTable(func(u *unit, t *lineTable) {
 		for n := range t.files {
 			p := t.path(u, uint64(n))
-			if p != "" && !seen[p] && (p == name || strings.HasSuffix(p, "/"+strings.TrimPrefix(name, "./"))) {
+			if p != "" && !seen[p] && (name == "" || p == name || strings.HasSuffix(p, "/"+strings.TrimPrefix(name, "./"))) {
 				seen[p] = true
 				if t.has(uint32(n)) {
 					files = append(files, p)

@@ -49,6 +49,9 @@ type stepper struct {
 	rest     []codeBreak // those that it did not come to
 	creeping bool        // to breaks by single steps: data breakpoints have the registers
 	goes     *goStep     // nil: it is a thread's own
+	only     uint64      // the one function that is entered; 0: any
+	instr    bool        // it ends behind one instruction
+	ran      bool        // and that has run
 }
 
 // codeBreak is a place that a stepping thread runs to.
@@ -79,7 +82,7 @@ func (t *target) stepFrom(ctx context.Context, c *pause, all []*pause, r collect
 	if err != nil {
 		return fmt.Errorf("read the code of process %d: %w", c.p.pid, err)
 	}
-	s := &stepper{t: t, th: c.th, p: c.p, view: view, single: true, system: r.System}
+	s := &stepper{t: t, th: c.th, p: c.p, view: view, single: true, system: r.System, instr: r.Instruction, only: r.Into}
 	if c.p.shares != nil {
 		s.p = c.p.shares
 	}
@@ -145,10 +148,15 @@ func (s *stepper) begin(c *pause) (func() error, error) {
 	if err != nil {
 		return nil, fault.New(fault.ProcessExited, "debug_query reads its events.", "thread %d has ended", c.TID)
 	}
-	if c.Reason == reasonEntry {
+	pc := c.seen.Regs.Val[regRip]
+	switch {
+	case s.instr && s.kind != step.Out:
+		s.cfa = s.frameOf(&c.seen.Regs)
+		return s.proceed(&regs, pc), nil
+	case c.Reason == reasonEntry:
 		return s.toMain(c)
 	}
-	pc := c.seen.Regs.Val[regRip]
+	s.instr = false
 	at, ok := s.place(pc, &c.seen.Regs)
 	if !ok { // code without source: as if the function were stepped out of
 		return s.leave(c, "the place has no source, and no caller has")
@@ -160,6 +168,9 @@ func (s *stepper) begin(c *pause) (func() error, error) {
 	}
 	skip := c.skip
 	inner := s.inlinedHere(&at, skip)
+	if s.only != 0 {
+		inner = skip
+	}
 	switch {
 	case inner < skip:
 		c.enters = inner
@@ -170,7 +181,9 @@ func (s *stepper) begin(c *pause) (func() error, error) {
 		return s.leave(c, "no caller has source")
 	default:
 		s.state = step.Begin(s.kind, &at, skip)
-		if !s.system && s.own(s.state.Line.File) {
+		if s.only != 0 {
+			s.state.Own = func(string) bool { return false } // inlined calls are not it
+		} else if !s.system && s.own(s.state.Line.File) {
 			s.state.Own = s.own
 		}
 	}

@@ -56,6 +56,9 @@ func (s *stepper) choose(regs *ptrace.Regs, why breakKind) func() error {
 	ur.Set(regRip, pc)
 	called, passed := s.called && regs.Rsp == s.sp-8, s.copied != 0 && s.copied == pc && regs.Rip == pc
 	s.called, s.returned, s.copied = false, false, 0
+	if s.instr {
+		return s.instructed(regs, &ur, called, passed, why)
+	}
 	if passed { // only the jump behind a copy has run
 		return s.proceed(regs, pc)
 	}
@@ -106,6 +109,22 @@ func (s *stepper) choose(regs *ptrace.Regs, why breakKind) func() error {
 	return s.proceed(regs, pc)
 }
 
+// instructed is choose for a step of one instruction.
+func (s *stepper) instructed(regs *ptrace.Regs, ur *unwind.Regs, called, passed bool, why breakKind) func() error {
+	pc := ur.Val[regRip]
+	var ret [8]byte
+	switch {
+	case passed || !s.ran:
+		return s.proceed(regs, pc)
+	case why == breakHandler && s.frameOf(ur) < s.cfa: // in a function that was called
+		return func() error { return s.run(s.rest...) }
+	case called && s.kind == step.Over && s.p.mem.Read(regs.Rsp, ret[:]) == nil:
+		b := codeBreak{at: binary.LittleEndian.Uint64(ret[:]), sp: regs.Rsp + 8, why: breakDone}
+		return func() error { return s.run(b) }
+	}
+	return s.finish(regs, pc, 0)
+}
+
 // goesOn reports whether a handler's frame is the one that the step began in, or a caller of it.
 func (s *stepper) goesOn(at *step.Place, regs *unwind.Regs) bool {
 	cfa := at.Frame.CFA
@@ -133,6 +152,12 @@ func (s *stepper) proceed(regs *ptrace.Regs, pc uint64) func() error {
 		b := codeBreak{at: tr.behind}
 		return func() error { return s.run(b) }
 	}
+	if s.instr && regs.Rip == pc {
+		if at := s.p.whereRuns(pc); at != pc { // by a patch to the copy
+			return func() error { return s.run(codeBreak{at: at}) }
+		}
+	}
+	s.ran = true
 	class, n := step.Classify(s.codeAt(pc))
 	switch class {
 	case step.Call:
@@ -180,7 +205,7 @@ func (s *stepper) entered(regs *ptrace.Regs, pc uint64) func() error {
 		return s.one
 	}
 	back := codeBreak{at: binary.LittleEndian.Uint64(ret[:]), sp: regs.Rsp + 8}
-	if s.kind != step.Into {
+	if s.kind != step.Into || s.only != 0 && s.only != pc {
 		return func() error { return s.run(back) }
 	}
 	m := s.module(pc)
@@ -190,7 +215,7 @@ func (s *stepper) entered(regs *ptrace.Regs, pc uint64) func() error {
 	}
 	if m != nil && hasSource(m.Mod) {
 		if f, off, ok := m.Mod.Lookup(addrIn(m, pc)); ok && off == 0 && !isThunk(f) {
-			if row, ok := m.Mod.Row(f.Low); ok && row.Line > 0 && s.enters(row.File) {
+			if row, ok := m.Mod.Row(f.Low); ok && row.Line > 0 && (s.only != 0 || s.enters(row.File)) {
 				body, why := uint64(m.Mod.BodyStart(f))+m.Bias, breakDone
 				if at, ok := m.Mod.Row(addrIn(m, body)); !ok || at.Line == 0 {
 					why = breakOn // to the first that has a line

@@ -13,8 +13,9 @@ import (
 )
 
 var (
-	_ collector.Viewer    = (*target)(nil)
-	_ collector.Evaluator = (*target)(nil)
+	_ collector.Viewer     = (*target)(nil)
+	_ collector.Evaluator  = (*target)(nil)
+	_ collector.CodeViewer = (*target)(nil)
 )
 
 // viewed is a paused thread that is looked into.
@@ -152,6 +153,15 @@ func (t *target) SetExpression(ctx context.Context, frame collector.Ref, src, te
 		return collector.Variable{}, err
 	}
 	return t.setIn(ctx, v, thing.Frame, src, text)
+}
+
+// Code implements collector.CodeViewer.
+func (t *target) Code(_ context.Context, q collector.CodeQuery) (collector.CodeAnswer, error) {
+	view, _, _, err := t.inspected(collector.Inspection{Frame: -1, PID: q.PID})
+	if err != nil {
+		return collector.CodeAnswer{}, err
+	}
+	return inspect.Code(view, q)
 }
 
 func (t *target) setIn(ctx context.Context, v *viewed, frame int, src, text string) (collector.Variable, error) {
