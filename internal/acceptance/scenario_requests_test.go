@@ -185,7 +185,7 @@ func checkHops(t *testing.T, text string, orders map[string]map[int64]string) {
 	}
 }
 
-var orderNamed = regexp.MustCompile(`(?:X-Order: |\?p=|order:|stock )(\d-\d+|p\d)`)
+var orderNamed = regexp.MustCompile(`(?:X-Order: |\?p=|order:|stock )(\d+-\d+|p\d)`)
 
 // ordersOf says of a session's events on sockets which order each was of.
 func ordersOf(t *testing.T, s *strobetest.Strobe, id string) map[int64]string {

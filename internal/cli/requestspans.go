@@ -43,6 +43,7 @@ func (a *app) requestSpans(ctx context.Context, session, against, to string) err
 	}
 	open := map[string]*store.Store{}
 	var sets []*query.SocketCalls
+	var first *store.Store
 	for i, id := range append([]string{session}, others...) {
 		if id = strings.TrimSpace(id); i > 0 && id == session {
 			continue
@@ -55,7 +56,10 @@ func (a *app) requestSpans(ctx context.Context, session, against, to string) err
 			return err
 		}
 		defer st.Close()
-		if i == 0 || given || set.BootID == sets[0].BootID && overlap(sets[0], set) {
+		if i == 0 {
+			first = st
+		}
+		if i == 0 || given || set.BootID == sets[0].BootID && overlap(sets[0], set) || besides(first, st) {
 			open[set.SessionID], sets = st, append(sets, set)
 		}
 	}
@@ -93,6 +97,16 @@ func overlap(a, b *query.SocketCalls) bool {
 		return false
 	}
 	return a.Calls[0].End <= b.Calls[len(b.Calls)-1].End && b.Calls[0].End <= a.Calls[len(a.Calls)-1].End
+}
+
+// besides reports whether a session of another machine ran at the same time, by wall clocks.
+func besides(a, b *store.Store) bool {
+	span := func(st *store.Store) (from, to int64) {
+		return st.Meta().StartedAt, st.Meta().StartedAt + st.Stats().LastTS
+	}
+	fromA, toA := span(a)
+	fromB, toB := span(b)
+	return a.Meta().BootID != b.Meta().BootID && fromA <= toB && fromB <= toA
 }
 
 func (a *app) socketsOf(ctx context.Context, id string) (*store.Store, *query.SocketCalls, error) {

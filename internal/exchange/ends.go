@@ -191,14 +191,10 @@ func address(s string) string {
 // meet finds for each end the other one.
 func (b *joiner) meet() (all []*conn) {
 	sorting.By(b.all, func(x, y *side) int { return cmp.Compare(x.start, y.start) })
-	type key struct {
-		local, peer string
-		tls         bool
-	}
-	others := map[key][]*side{} // by their own addresses
+	others := map[endsKey][]*side{} // by their own addresses
 	for _, s := range b.all {
 		if unix := s.transport == "unix"; !unix || s.known && !s.client {
-			k := key{s.local, s.peer, s.key.tls}
+			k := b.endsOf(s)
 			if unix {
 				k.peer = ""
 			}
@@ -210,7 +206,7 @@ func (b *joiner) meet() (all []*conn) {
 		if taken[s] || s.transport == "unix" && (!s.known || !s.client) {
 			continue
 		}
-		k, c := key{s.peer, s.local, s.key.tls}, &conn{}
+		k, c := b.endsOf(s).turned(), &conn{}
 		if s.transport == "unix" {
 			k.peer = ""
 		}
@@ -239,7 +235,7 @@ func (b *joiner) meet() (all []*conn) {
 		}
 	}
 	for _, c := range all {
-		c.align()
+		c.align(b.slack(c))
 	}
 	return all
 }
@@ -284,13 +280,14 @@ func (c *conn) of(s *side, client bool) {
 }
 
 // align brings the offsets of both ends together where one of them was not seen from the beginning.
-func (c *conn) align() {
+// slack: by which their clocks may be apart.
+func (c *conn) align(slack int64) {
 	a, b := c.client, c.server
 	if a == nil || b == nil || a.opened != nil && b.opened != nil {
 		return
 	}
-	up := alike(&a.out, &b.in, true)
-	down := alike(&b.out, &a.in, false)
+	up := alike(&a.out, &b.in, true, slack)
+	down := alike(&b.out, &a.in, false, slack)
 	if up == nil || down == nil {
 		c.guess = cmp.Or(c.guess, "both ends recorded from the midst of the connection")
 	}
@@ -304,13 +301,13 @@ func (c *conn) align() {
 
 // alike is by how much the offsets of what was received differ from those of what was sent, by the first message that
 // was received, and the newest before it that says the same.
-func alike(sent, received *stream, requests bool) *int64 {
+func alike(sent, received *stream, requests bool, slack int64) *int64 {
 	for _, r := range received.pieces {
 		if r.call.Proto == "" || isRequest(r.call) != requests {
 			continue
 		}
 		for _, s := range slices.Backward(sent.pieces) {
-			if s.call.Start() <= r.call.End && s.call.Proto == r.call.Proto && says(s.call) == says(r.call) {
+			if s.call.Start() <= r.call.End+slack && s.call.Proto == r.call.Proto && says(s.call) == says(r.call) {
 				by := s.at + s.call.At - r.at - r.call.At
 				return &by
 			}

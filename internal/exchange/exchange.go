@@ -1,8 +1,10 @@
-// Package exchange puts what several processes of a machine did to their sockets together: which end of a connection
+// Package exchange puts what several processes did to their sockets together: which end of a connection
 // belongs to which other end, which answer to which request, and which request was made because of which other.
 //
 // It stands between the events of channel sockets (collector/native), which each process tells of itself, and view
 // request (query). It is pure: calls in, exchanges out.
+//
+// Sessions of several machines have several clocks, which Fit brings together first.
 //
 // Ends meet by both addresses and by when each use of those began. What was sent at an offset of a connection's bytes
 // came at the same offset, so requests and answers meet exactly, however they were cut into calls. Answers follow their
@@ -189,7 +191,16 @@ type Result struct {
 	Connections int         // on which there was one
 	Unread      int         // connections whose bytes were not recognised
 	TLS, HTTP2  int         // of those: encrypted without a library that is known, HTTP/2
+	Clocks      []Clock     // of the sessions; none: they have one
 	calls       map[*Call][]*Exchange
+}
+
+// Clock is that of a session.
+func (r *Result) Clock(session int) *Clock {
+	if session < len(r.Clocks) {
+		return &r.Clocks[session]
+	}
+	return &Clock{}
 }
 
 // Of is the exchange that a call on a socket was part of, of several the last; nil: of none.
@@ -200,9 +211,10 @@ func (r *Result) Of(c *Call) *Exchange {
 	return nil
 }
 
-// Join puts calls together, which have to be in order in each session.
-func Join(calls []*Call) *Result {
-	r := &Result{calls: map[*Call][]*Exchange{}}
+// Join puts calls together, which have to be in order in each session. clocks are those of Fit; without them all
+// sessions have one.
+func Join(calls []*Call, clocks ...Clock) *Result {
+	r := &Result{calls: map[*Call][]*Exchange{}, Clocks: clocks}
 	b := newJoiner(r)
 	b.sides(calls)
 	for _, c := range b.meet() {

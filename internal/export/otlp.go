@@ -101,6 +101,7 @@ type otlpWriter struct {
 	known map[event.ID]bool        // calls that began before what is kept, and ended in it
 	batch []otlpSpan
 	ids   func(event.ID) string // of spans of calls; nil: their events', below the root
+	clock func(ts int64) int64  // nanoseconds since 1970; nil: by the session's begin
 }
 
 // otlpCall is a call that is open.
@@ -179,7 +180,12 @@ func (o *otlpWriter) lane(id event.ThreadID) *record.Stack[otlpCall] {
 	return &o.lanes[min(int64(id), int64(len(o.lanes)-1))]
 }
 
-func (o *otlpWriter) time(ts int64) string { return strconv.FormatInt(o.meta.StartedAt+ts, 10) }
+func (o *otlpWriter) time(ts int64) string {
+	if o.clock != nil {
+		return strconv.FormatInt(o.clock(ts), 10)
+	}
+	return strconv.FormatInt(o.meta.StartedAt+ts, 10)
+}
 
 func (o *otlpWriter) spanID(id event.ID) string {
 	if o.ids != nil {

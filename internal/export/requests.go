@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
@@ -45,6 +46,7 @@ type RequestSpans struct {
 type requestWriter struct {
 	sessions []*otlpWriter
 	sets     []*session
+	clocks   *exchange.Result
 	comes    map[laneOf][]int64 // when a thread received requests, in order
 	done     RequestSpans
 	trace    string
@@ -60,7 +62,7 @@ type laneOf struct {
 // Requests writes the requests of several sessions, whose Call.Session are places in stores, as OTLP/JSON lines.
 func Requests(ctx context.Context, stores []*store.Store, joined *exchange.Result,
 	out io.Writer) (*RequestSpans, error) {
-	w := &requestWriter{comes: map[laneOf][]int64{}}
+	w := &requestWriter{clocks: joined, comes: map[laneOf][]int64{}}
 	buf := bufio.NewWriter(out)
 	for _, st := range stores {
 		s, err := read(ctx, st)
@@ -68,10 +70,13 @@ func Requests(ctx context.Context, stores []*store.Store, joined *exchange.Resul
 			return nil, fmt.Errorf("read session: %w", err)
 		}
 		defer s.close()
-		if len(w.sets) > 0 { // all by the first one's wall clock
-			s.meta.StartedAt = w.sets[0].meta.StartedAt + s.meta.StartMono - w.sets[0].meta.StartMono
+		first, clock := s.meta, joined.Clock(len(w.sets))
+		if len(w.sets) > 0 {
+			first = w.sets[0].meta
 		}
-		o := &otlpWriter{session: s, w: buf}
+		o := &otlpWriter{session: s, w: buf, clock: func(ts int64) int64 { // all by the first one's wall clock
+			return first.StartedAt + clock.At(s.meta.StartMono+ts) - first.StartMono
+		}}
 		if err := o.resource(); err != nil {
 			return nil, err
 		}
@@ -206,7 +211,7 @@ func (w *requestWriter) put(x *exchange.Exchange, c *exchange.Call, s otlpSpan, 
 	if s.Name == "" {
 		s.Name = x.Proto
 	}
-	s.Start, s.End = o.time(from-w.mono(c)), o.time(max(to, from)-w.mono(c))
+	s.Start, s.End = w.wall(from), w.wall(max(to, from))
 	s.Attrs = append(o.thread(event.ThreadID(c.Thread)), otlpAttribute{"strobe.event", otlpInt(c.ID)},
 		otlpAttribute{"network.protocol.name", otlpText(x.Proto)}, otlpAttribute{"client.address", otlpText(x.Client)},
 		otlpAttribute{"server.address", otlpText(x.Server)})
@@ -234,8 +239,16 @@ func (w *requestWriter) put(x *exchange.Exchange, c *exchange.Call, s otlpSpan, 
 	return o.put(s)
 }
 
-// mono is when a call's session began, on the clock that all have.
-func (w *requestWriter) mono(c *exchange.Call) int64 { return w.sets[c.Session].meta.StartMono }
+// wall is a time on the clock that all have as OTLP has it.
+func (w *requestWriter) wall(t int64) string {
+	first := &w.sets[0].meta
+	return strconv.FormatInt(first.StartedAt+t-first.StartMono, 10)
+}
+
+// own is a time on the clock that all have as a call's session has it.
+func (w *requestWriter) own(c *exchange.Call, t int64) int64 {
+	return w.clocks.Clock(c.Session).Own(t) - w.sets[c.Session].meta.StartMono
+}
 
 // calls writes those of functions that the thread made from when it had a request until it had answered it, or received
 // the next one, with their spans in below. It returns how many it left out.
@@ -249,7 +262,7 @@ func (w *requestWriter) calls(ctx context.Context, c *exchange.Call, id string, 
 	threads := &store.Bits{}
 	threads.Set(c.Thread)
 	var enters []store.Row
-	err = o.scan(ctx, store.Filter{FromTS: from - w.mono(c), ToTS: to - w.mono(c), Threads: threads,
+	err = o.scan(ctx, store.Filter{FromTS: w.own(c, from), ToTS: w.own(c, to), Threads: threads,
 		Kinds: 1 << event.FunctionEnter}, func(r *store.Row) error {
 		if len(enters) == maxRequestCalls {
 			omitted++

@@ -41,10 +41,10 @@ func Requests(req Request, sets []*SocketCalls) (*Result, error) {
 	}
 	w := &requestWriter{f: f, sets: sets, shown: cmp.Or(min(req.Limit, MaxLimit), defaultTrees)}
 	var notes []string
-	if w.sets, notes = oneClock(sets); len(w.sets[0].Calls) == 0 && f.req.Under == 0 && w.calls() == 0 {
+	if w.sets, w.joined, notes = Together(sets); len(w.sets[0].Calls) == 0 && f.req.Under == 0 && w.calls() == 0 {
 		return &Result{Events: []Event{}, Hint: strings.Join(append(notes, noSockets(w.sets[0])), " ")}, nil
 	}
-	w.join()
+	w.name()
 	roots, err := w.roots()
 	if err != nil {
 		return nil, err
@@ -78,47 +78,11 @@ func (w *requestWriter) calls() (n int) {
 	return n
 }
 
-// oneClock leaves those that have the first one's clock.
-func oneClock(sets []*SocketCalls) (same []*SocketCalls, notes []string) {
-	first := sets[0]
-	var apart []string
-	for _, s := range sets {
-		switch {
-		case s != first && (s.BootID != first.BootID || s.StartMono == 0):
-			apart = append(apart, s.SessionID)
-		case s == first || len(s.Calls) > 0:
-			same = append(same, s)
-		}
-	}
-	if len(apart) > 0 {
-		notes = append(notes, "Left out, for another machine or boot has another clock: "+strings.Join(apart, ", ")+".")
-	}
-	return same, notes
-}
-
-// Together puts what sessions did to sockets together, those that have the first one's clock. Call.Session are places
-// in same; notes say which were left out.
-func Together(sets []*SocketCalls) (same []*SocketCalls, all *exchange.Result, notes []string) {
-	same, notes = oneClock(sets)
-	return same, joined(same), notes
-}
-
-func joined(sets []*SocketCalls) *exchange.Result {
-	var all []*exchange.Call
-	for i, s := range sets {
-		for _, c := range s.Calls {
-			c.Session = i
-		}
-		all = append(all, s.Calls...)
-	}
-	return exchange.Join(all)
-}
-
 // dated is the end of a session's id.
 var dated = regexp.MustCompile(`-\d{4}-\d\d-\d\d-\d\dh\d\d(-\d+)?$`)
 
-// join puts all calls together, and gives sessions short names.
-func (w *requestWriter) join() {
+// name gives sessions short names.
+func (w *requestWriter) name() {
 	names := map[string]int{}
 	for _, s := range w.sets {
 		label := cmp.Or(s.Name, dated.ReplaceAllString(s.SessionID, ""), s.Service)
@@ -131,7 +95,6 @@ func (w *requestWriter) join() {
 			w.labels[i] = s.SessionID
 		}
 	}
-	w.joined = joined(w.sets)
 	for _, x := range w.joined.All {
 		for _, c := range []*exchange.Call{x.Sent, x.Received} {
 			if c != nil {
@@ -428,7 +391,7 @@ func (w *requestWriter) next(roots []*exchange.Exchange) []string {
 	if !ok {
 		return nil
 	}
-	s := w.sets[x.Received.Session]
+	s, clock := w.sets[x.Received.Session], w.joined.Clock(x.Received.Session)
 	return []string{fmt.Sprintf(`What %s did in the first: debug_query {"sessionId":"%s","view":"tree","timeFrom":%d,`+
-		`"timeTo":%d}.`, w.labels[x.Received.Session], s.SessionID, from-s.StartMono, to-s.StartMono)}
+		`"timeTo":%d}.`, w.labels[x.Received.Session], s.SessionID, clock.Own(from)-s.StartMono, clock.Own(to)-s.StartMono)}
 }

@@ -124,17 +124,25 @@ func together(all []session.Info, r *query.Request) (ids, notes []string) {
 		return o.EndedAt
 	}
 	i := slices.IndexFunc(all, func(o session.Info) bool { return o.ID == r.SessionID })
-	for k := range all {
-		o := &all[k]
-		if i < 0 || k == i || o.Core != nil || o.ImportedAt != 0 || o.StartedAt > end(&all[i]) ||
-			end(o) < all[i].StartedAt {
-			continue
+	if i < 0 {
+		return nil, nil
+	}
+	type run struct{ pid, startedAt int64 } // which may have been imported beside what was recorded here
+	seen := map[run]bool{{int64(all[i].PID), all[i].StartedAt}: true}
+	for _, imported := range []bool{false, true} {
+		for k := range all {
+			o := &all[k]
+			of := run{int64(o.PID), o.StartedAt}
+			if o.Core != nil || o.ImportedAt != 0 != imported || seen[of] || o.StartedAt > end(&all[i]) ||
+				end(o) < all[i].StartedAt {
+				continue
+			}
+			if len(ids) == maxTogether {
+				return ids, []string{fmt.Sprintf("More than %d sessions ran at the time: against names those that count.",
+					maxTogether)}
+			}
+			ids, seen[of] = append(ids, o.ID), true
 		}
-		if len(ids) == maxTogether {
-			return ids, []string{fmt.Sprintf("More than %d sessions ran at the time: against names those that count.",
-				maxTogether)}
-		}
-		ids = append(ids, o.ID)
 	}
 	return ids, nil
 }
