@@ -100,6 +100,7 @@ var mayImport = map[string][]string{
 	"internal/collector/js":     {"internal/collector", "internal/agentlink", "internal/websocket", "internal/iochan"},
 	"internal/collector/jvm":    {"internal/collector", "internal/agentlink", "internal/classfile"},
 	"internal/classfile":        {},
+	"testdata/runtimes/tally":   {"internal/collector", "internal/agentlink"},
 	"internal/snapshot": {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind",
 		"internal/exception", "internal/expr", "internal/crash"},
 	"internal/corefile": {"internal/natvis", "internal/collector", "internal/inspect", "internal/snapshot",

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/testdata/runtimes/tally"
 )
 
 // examples are the runtimes of testdata/runtimes: docs/extending.md shows by them how one is added, and tests run a
@@ -13,5 +14,6 @@ import (
 func examples(_ string, log *slog.Logger) []collector.Joiner {
 	return []collector.Joiner{
 		// one line for each folder
+		tally.New(log),
 	}
 }
