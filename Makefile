@@ -18,6 +18,8 @@ TIMEOUT ?= 45m
 FUZZTIME ?= 10s
 SOAKTIME ?= 10m
 TURNS    ?= 5
+# Build tags: strobe_examples adds the runtimes of testdata/runtimes, for tests.
+TAGS     ?=
 
 export CGO_ENABLED := 0
 
@@ -41,7 +43,7 @@ help:
 
 build:
 	@echo "$(GO) build -o $(BIN) ./cmd/strobe"
-	@$(GO) build -trimpath -buildvcs=$(VCS) $(GCFLAGS) -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/strobe
+	@$(GO) build -trimpath -buildvcs=$(VCS) -tags "$(TAGS)" $(GCFLAGS) -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/strobe
 
 vet:
 	$(GO) vet ./...

@@ -16,6 +16,25 @@ const (
 	documentColumns = 100
 )
 
+const maxFileLines = 500
+
+// TestFileLength: a file is as long as can be read at once.
+func TestFileLength(t *testing.T) {
+	generated := regexp.MustCompile(`(?m)^(//|/\*) Code generated .* DO NOT EDIT\.`)
+	for _, p := range tracked(t, ".go", ".c", ".h", ".S", ".sh", ".ts", ".py") {
+		if strings.Contains(p, "testdata/") {
+			continue
+		}
+		src, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(string(src), "\n"); lines > maxFileLines && !generated.Match(src) {
+			t.Errorf("%s has %d lines, more than %d: is there a seam?", p, lines, maxFileLines)
+		}
+	}
+}
+
 // TestLineLength: lines of shipping code end at codeColumns.
 func TestLineLength(t *testing.T) {
 	generated := regexp.MustCompile(`(?m)^(//|/\*) Code generated .* DO NOT EDIT\.`)
@@ -82,7 +101,7 @@ func TestTreeIsWhole(t *testing.T) {
 		}
 	}
 	for _, pkg := range sortedKeys(mayImport) {
-		if strings.HasPrefix(pkg, "internal/strobetest/") {
+		if strings.HasPrefix(pkg, "internal/strobetest/") || strings.HasPrefix(pkg, exampleRuntimes+"/") {
 			continue
 		}
 		if !regexp.MustCompile(`(?m)^` + pkg + ` `).Match(overview) {

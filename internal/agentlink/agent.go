@@ -189,6 +189,10 @@ func (l *Link) serve(conn net.Conn) {
 	if a.V != Version {
 		l.log.Warn("an agent speaks another version", "pid", a.PID, "version", a.V, "ours", Version)
 		_ = a.tell(map[string]any{"m": "bye"})
+		if l.opts.Foreign != nil {
+			l.opts.Foreign(a)
+		}
+		l.ended(a.PID) // nobody need wait for it
 		return
 	}
 	if !l.join(a) {

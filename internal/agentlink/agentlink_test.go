@@ -325,3 +325,45 @@ func TestFoldersOfTheDead(t *testing.T) {
 		}
 	}
 }
+
+// busySink writes more than a round reads whenever it is given events.
+type busySink struct {
+	*strobetest.Book
+	more func()
+}
+
+func (s *busySink) Events(batch []event.Event) {
+	s.Book.Events(batch)
+	s.more()
+}
+
+// TestFlushBesideABusyWriter: a flush is of what was written before it, and ends where a program writes as fast as it is
+// read.
+func TestFlushBesideABusyWriter(t *testing.T) {
+	b := &busySink{Book: strobetest.NewBook()}
+	l, err := Listen(Options{Sink: b, Depth: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 1}, size: 16 << 20}
+	big := `{"s":"` + strings.Repeat("a", 1<<20) + `"}`
+	writes := true
+	b.more = func() {
+		for n := 0; n < 6 && writes; n++ {
+			p.ts = b.Now() + b.StartMono()
+			p.write(kindEnter, 0, 1, 1, 0, 0, big)
+		}
+	}
+	p.write(kindLane, 0, 0, 1, 0, 0, `{"tid":7,"name":"main"}`)
+	p.write(kindFunction, 0, 1, 0, 0, 0, `{"name":"shop.main","params":["s"]}`)
+	b.more()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := l.rounds.flush(ctx); err != nil {
+		t.Error(err)
+	}
+	l.rounds.mu.Lock()
+	writes = false
+	l.rounds.mu.Unlock()
+	l.Close()
+}

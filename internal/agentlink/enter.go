@@ -119,6 +119,12 @@ func sameOwner(pid int) (owner string, ok bool) {
 	return ids[3], ids[3] == "0" || ids[3] == itoa(os.Geteuid()) // by which the kernel judges files
 }
 
+// foreign says that an agent is of another time.
+func (m *Member) foreign(a *Agent) {
+	m.warn(fmt.Sprintf("functions of process %d are not traced: its agent speaks version %d of agentlink, and strobe %d; "+
+		"install those that belong together", a.PID, a.V, Version))
+}
+
 func (m *Member) warn(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

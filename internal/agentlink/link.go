@@ -27,6 +27,8 @@ type Options struct {
 	// Told hears what agents say unasked; nil: nobody does. It must not wait.
 	Told func(a *Agent, m string, line []byte)
 	Left func(a *Agent) // hears of agents that are gone; nil: nobody does
+	// Foreign hears of agents that were let go since they speak another version; nil: nobody does.
+	Foreign func(a *Agent)
 	// Secrets are the names whose values go no further than where they are read; nil: all do.
 	Secrets *secret.Names
 	kind    *Kind // for Answer and Complete; nil: no runtime's

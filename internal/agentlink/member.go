@@ -94,7 +94,7 @@ func Join(kind Kind, j collector.Joining) (*Member, error) {
 		numbers: cmp.Or(j.Numbers, new(collector.Numbers))}
 	m.pauses.changed, m.pauses.asked = make(chan struct{}), map[*Agent]*pause{}
 	link, err := Listen(Options{Sink: j.Sink, Log: kind.Log, Depth: defaultDepth, Told: m.told, Left: m.left,
-		Secrets: j.Secrets, kind: &m.kind})
+		Foreign: m.foreign, Secrets: j.Secrets, kind: &m.kind})
 	if err != nil {
 		return nil, err
 	}

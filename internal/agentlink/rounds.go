@@ -113,18 +113,38 @@ func (r *rounds) end() {
 	}
 }
 
-// flush passes on all that was written before.
+// flush passes on all that was written before. What is written meanwhile is left to the rounds: a busy program may
+// write as fast as it is read.
 func (r *rounds) flush(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	asked := r.l.opts.Sink.Now() + r.l.opts.Sink.StartMono()
 	for {
-		if _, more := r.round(true); !more {
+		if _, more := r.round(true); !more || r.reached(asked) {
 			return nil
 		}
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// reached reports whether all that was written before a moment of the monotonic clock was passed on.
+func (r *rounds) reached(moment int64) bool {
+	for _, f := range r.feeds {
+		if f.ended {
+			continue
+		}
+		if len(f.pending) > 0 && f.pending[0].ts < moment {
+			return false
+		}
+		for _, s := range f.streams {
+			if s.idle == 0 && s.last < moment {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // replaced is finish for what a process was before another image began in it, which is now.

@@ -88,6 +88,7 @@ type stream struct {
 	broke error    // why nothing more of it is read
 	read  int64    // records
 	first int64    // time of the first one
+	last  int64    // and of the last that was read
 	idle  int      // looks, one after another, at which there was nothing
 	seen  int64    // session time of the last look
 	marks []uint32 // lengths of records, of chunk
@@ -244,6 +245,7 @@ func (s *stream) pass(b []byte, take func(*record)) (rolled bool) {
 		if s.read++; s.first == 0 {
 			s.first = r.ts
 		}
+		s.last = r.ts
 		if r.kind == kindNext {
 			s.remove()
 			s.seq++

@@ -31,8 +31,9 @@ func runtimes(home string, log *slog.Logger, described *natvis.Library) []collec
 // joiners are the runtimes of interpreters.
 func joiners(home string, log *slog.Logger) []collector.Joiner {
 	agents := filepath.Join(home, "cache", "agents")
-	return append(js.New(js.Config{Logger: log, CacheDir: agents}),
-		python.New(python.Config{Logger: log, CacheDir: agents}), jvm.New(jvm.Config{Logger: log, CacheDir: agents}))
+	return append(append(js.New(js.Config{Logger: log, CacheDir: agents}),
+		python.New(python.Config{Logger: log, CacheDir: agents}), jvm.New(jvm.Config{Logger: log, CacheDir: agents})),
+		examples(agents, log)...)
 }
 
 // Languages are those of the interpreters whose programs can be traced.

@@ -16,9 +16,15 @@ import (
 
 var suiteBuild sync.Mutex
 
-// BuiltSuite returns a copy of testdata/suites/NAME in the cache, in which some commands have run, once for its files
-// and commands. It stands where it was built, since build folders know their own paths; tests must not write into it.
+// BuiltSuite is BuiltFolder of testdata/suites/NAME.
 func BuiltSuite(t testing.TB, name string, commands ...[]string) string {
+	t.Helper()
+	return BuiltFolder(t, filepath.Join("suites", name), commands...)
+}
+
+// BuiltFolder returns a copy of a folder of testdata in the cache, in which some commands have run, once for its files
+// and commands. It stands where it was built, since build folders know their own paths; tests must not write into it.
+func BuiltFolder(t testing.TB, folder string, commands ...[]string) string {
 	t.Helper()
 	suiteBuild.Lock() // tests that run side by side share what is built
 	defer suiteBuild.Unlock()
@@ -26,7 +32,7 @@ func BuiltSuite(t testing.TB, name string, commands ...[]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := filepath.Join(Root(t), "testdata", "suites", name)
+	from := filepath.Join(Root(t), "testdata", folder)
 	h := sha256.New()
 	for _, argv := range commands {
 		NeedCommand(t, argv[0])
@@ -48,7 +54,8 @@ func BuiltSuite(t testing.TB, name string, commands ...[]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(cache, "suite-"+strings.ReplaceAll(name, "/", "-")+"-"+hex.EncodeToString(h.Sum(nil)[:8]))
+	name := strings.ReplaceAll(strings.Replace(filepath.ToSlash(folder), "suites", "suite", 1), "/", "-")
+	dir := filepath.Join(cache, name+"-"+hex.EncodeToString(h.Sum(nil)[:8]))
 	done := filepath.Join(dir, ".built")
 	if _, err := os.Stat(done); err == nil {
 		return dir

@@ -73,10 +73,38 @@ func Binary(t testing.TB) string {
 	return binaryPath
 }
 
+// BinaryWith is a binary with a build tag, which does not ship. It is made as bin/strobe is, so that nearly all of it
+// is compiled already.
+func BinaryWith(t testing.TB, tag string) string {
+	t.Helper()
+	NeedCommand(t, "make")
+	cache, err := CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(cache, "strobe-"+tag)
+	cmd := exec.Command("make", "-s", "build", "BIN="+path+".new", "TAGS="+tag)
+	cmd.Dir = Root(t)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		t.Fatalf("build strobe with %s: %v\n%s", tag, err, out)
+	}
+	return path
+}
+
 // Start starts a daemon with these settings (nil for none) and connects to it. Both end with the test.
 func Start(t testing.TB, settings map[string]any) *Strobe {
 	t.Helper()
-	s := &Strobe{Bin: Binary(t), Home: Home(t)}
+	return StartBinary(t, Binary(t), settings)
+}
+
+// StartBinary is Start of a binary that is not the tree's own.
+func StartBinary(t testing.TB, bin string, settings map[string]any) *Strobe {
+	t.Helper()
+	s := &Strobe{Bin: bin, Home: Home(t)}
 	if settings != nil {
 		data, err := json.Marshal(settings)
 		if err != nil {

@@ -1,6 +1,7 @@
 package strobetest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,7 +20,8 @@ const endWithin = time.Minute
 // Subject is a runtime as the suite of behaviours knows it.
 type Subject struct {
 	Name        string
-	Lang        string            // folder of its programs below testdata/runtime: c, go, python, js, java
+	Lang        string            // c, go, python, js, java, or one that has its own Programs
+	Programs    string            // folder of its programs; "": that of its language below testdata/runtime
 	Interpreter Interpreter       // that runs them; none for programs that are compiled
 	Lacks       map[string]string // behaviours that its language has nothing for, and why
 	Cannot      map[string]string // behaviours that it has not got, and what strobe must say of that
@@ -136,7 +138,7 @@ func (r *suite) lacksAll(t *testing.T, names ...string) bool {
 
 // programs is the folder of the subject's programs.
 func (r *suite) programs(t testing.TB) string {
-	return filepath.Join(Root(t), "internal/strobetest/testdata/runtime", r.sub.Lang)
+	return cmp.Or(r.sub.Programs, filepath.Join(Root(t), "internal/strobetest/testdata/runtime", r.sub.Lang))
 }
 
 // command is how a program is started.
@@ -182,7 +184,7 @@ func compiledProgram(t testing.TB, name string) string {
 
 // extension is the ending of the programs' sources.
 func (r *suite) extension() string {
-	return map[string]string{"c": ".c", "go": ".go", "python": ".py", "js": ".js", "java": ".java"}[r.sub.Lang]
+	return "." + cmp.Or(map[string]string{"python": "py"}[r.sub.Lang], r.sub.Lang)
 }
 
 // inProcess reports whether the runtime has an agent in an interpreter, with a folder of its own.

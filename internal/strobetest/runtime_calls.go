@@ -1,6 +1,7 @@
 package strobetest
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -162,7 +163,7 @@ func formBehaviours(t *testing.T, r *suite, p *program, tl *timeline) {
 	is := func(name string, check func(t *testing.T)) { t.Helper(); r.behaviour(t, p, name, check) }
 	is("a method is named with its class", func(t *testing.T) { wantCall(t, tl.one(t, "Order.total"), "n", "3", "8") })
 	is("a method shows the object that it is called on", func(t *testing.T) {
-		self := map[string]string{"c": "self", "python": "self", "js": "this", "java": "this", "go": "o"}[r.sub.Lang]
+		self := cmp.Or(map[string]string{"js": "this", "java": "this", "go": "o"}[r.sub.Lang], "self")
 		if v := tl.one(t, "Order.total").arg(self); !strings.Contains(v, `"id":5`) {
 			t.Errorf("%s = %s", self, v)
 		}

@@ -1,0 +1,12 @@
+//go:build !strobe_examples
+
+package daemon
+
+import (
+	"log/slog"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+)
+
+// examples are none in the binary that ships.
+func examples(string, *slog.Logger) []collector.Joiner { return nil }

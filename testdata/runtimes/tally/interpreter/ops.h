@@ -1,0 +1,15 @@
+/* What nodes of a parsed program do. */
+#ifndef OPS_H
+#define OPS_H
+
+enum op {
+	/* expressions */
+	CONSTANT, LOCAL, GLOBAL, MAKES_LIST, MAKES_MAP, CALL, MEMBER, INDEX, AND, OR, NOT, NEGATE, CLOSURE,
+	ADD, SUBTRACT, MULTIPLY, DIVIDE, MODULO, EQUAL, UNEQUAL, LESS, LESS_EQUAL, MORE, MORE_EQUAL,
+	/* statements */
+	EXPRESSION, ASSIGN, IF, WHILE, FOR, RETURN, THROW, TRY, BREAK, CONTINUE, BLOCK, IMPORT,
+};
+
+#define MAX_GLOBALS 4096
+
+#endif
