@@ -6,8 +6,9 @@ BIN     := bin/strobe
 # Functions begin at 16 bytes as gcc has them: 230 KB less than the linker's 32.
 LDFLAGS := -s -w -funcalign=16
 # Where nothing waits for the code, small functions are not copied to where they are called: 600 KB less.
-COLD    := bucket cli daemon dap doctor exchange fleet follow goroutine group hunt inspect install iochan locks mcp midi \
-  natvis page report scenario service session settings sound/pulse stuck testadapter testrun testsetup tracediff ui/...
+COLD    := bucket checkout cli collector/js collector/jvm collector/python corefile crash daemon dap doctor \
+  exchange fleet follow goroutine group hunt inspect install iochan locks mcp midi natvis page report scenario \
+  service session settings sound/pulse stuck testadapter testrun testsetup tracediff ui/...
 OTHERS  := github.com/spf13/... github.com/google/jsonschema-go/... github.com/modelcontextprotocol/... \
   github.com/google/go-dap github.com/pelletier/... go.yaml.in/... net/... crypto/... vendor/... mime/... text/... \
   encoding/json encoding/gob encoding/xml encoding/asn1 encoding/csv encoding/pem log/... image/... html

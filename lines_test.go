@@ -35,6 +35,24 @@ func TestFileLength(t *testing.T) {
 	}
 }
 
+// TestExamplesDoNotShip: only a file with the examples' build tag imports them.
+func TestExamplesDoNotShip(t *testing.T) {
+	some := false
+	for _, f := range goFiles(t) {
+		for _, imp := range f.ours() {
+			if strings.HasPrefix(imp, exampleRuntimes+"/") {
+				some = true
+				if !strings.HasPrefix(f.text, "//go:build strobe_examples\n") {
+					t.Errorf("%s imports %s without the build tag", f.path, imp)
+				}
+			}
+		}
+	}
+	if !some {
+		t.Error("no file imports an example")
+	}
+}
+
 // TestLineLength: lines of shipping code end at codeColumns.
 func TestLineLength(t *testing.T) {
 	generated := regexp.MustCompile(`(?m)^(//|/\*) Code generated .* DO NOT EDIT\.`)

@@ -33,7 +33,7 @@ func joiners(home string, log *slog.Logger) []collector.Joiner {
 	agents := filepath.Join(home, "cache", "agents")
 	return append(append(js.New(js.Config{Logger: log, CacheDir: agents}),
 		python.New(python.Config{Logger: log, CacheDir: agents}), jvm.New(jvm.Config{Logger: log, CacheDir: agents})),
-		examples(agents, log)...)
+		examples(log)...)
 }
 
 // Languages are those of the interpreters whose programs can be traced.

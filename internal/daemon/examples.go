@@ -11,7 +11,7 @@ import (
 
 // examples are the runtimes of testdata/runtimes: docs/extending.md shows by them how one is added, and tests run a
 // binary that has them. The one that ships has none.
-func examples(_ string, log *slog.Logger) []collector.Joiner {
+func examples(log *slog.Logger) []collector.Joiner {
 	return []collector.Joiner{
 		// one line for each folder
 		tally.New(log),

@@ -9,4 +9,4 @@ import (
 )
 
 // examples are none in the binary that ships.
-func examples(string, *slog.Logger) []collector.Joiner { return nil }
+func examples(*slog.Logger) []collector.Joiner { return nil }

@@ -8,6 +8,7 @@ import (
 
 	proto "github.com/google/go-dap"
 
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/service"
 )
 
@@ -86,15 +87,15 @@ func (r *run) complete(ctx context.Context, line string, frame int) *completing 
 
 // code proposes names of the program's code. A program of an interpreter has none.
 func (r *run) code(ctx context.Context, c *completing, what string, kind proto.CompletionItemType) {
-	var v service.ViewResult
-	args := map[string]any{"code": what, "name": c.word, "count": maxCompletions}
-	if c.word == "" {
-		delete(args, "name")
+	args := map[string]any{"count": maxCompletions}
+	if c.word != "" {
+		args["name"] = c.word
 	}
-	if r.view(ctx, "code", args, &v) != nil || v.Code == nil {
+	code, err := r.asksCode(ctx, what, args)
+	if err != nil {
 		return
 	}
-	for _, name := range v.Code.Names {
+	for _, name := range code.Names {
 		c.add(name, kind)
 	}
 }
@@ -113,27 +114,18 @@ func (r *run) expression(ctx context.Context, c *completing, line string, frame 
 	}
 	switch {
 	case is && frame != 0:
-		var v service.ViewResult
 		from := len(base)
 		for from > 0 && (inName(base[from-1]) || strings.ContainsRune(".>-:[]", rune(base[from-1]))) {
 			from--
 		}
 		base = strings.TrimLeft(base[from:], ".>-:]")
-		if base == "" || r.view(ctx, "evaluate", map[string]any{"ref": frame, "expression": base}, &v) != nil ||
-			v.Variable == nil || v.Variable.Ref == 0 || v.Variable.List {
-			return
+		for _, v := range r.reach(ctx, frame, base) {
+			c.addVariable(v.Name, "property")
 		}
-		r.parted(ctx, c, int(v.Variable.Ref), "property")
 	case is:
 	case frame != 0:
-		var v service.ViewResult
-		if r.view(ctx, "scopes", map[string]any{"ref": frame}, &v) != nil {
-			return
-		}
-		for _, sc := range v.Scopes {
-			if !sc.Slow {
-				r.parted(ctx, c, int(sc.Ref), "variable")
-			}
+		for _, v := range r.inScope(ctx, frame) {
+			c.addVariable(v.Name, "variable")
 		}
 		fallthrough
 	default:
@@ -143,17 +135,47 @@ func (r *run) expression(ctx context.Context, c *completing, line string, frame 
 	}
 }
 
-// parted proposes the variables of a scope, or the parts of a value.
-func (r *run) parted(ctx context.Context, c *completing, ref int, kind proto.CompletionItemType) {
+// reach finds the parts of a value by its path from a variable of the frame. Nothing is evaluated: in a program of an
+// interpreter that would run its code for a key that was pressed.
+func (r *run) reach(ctx context.Context, frame int, path string) []collector.Variable {
+	all := r.inScope(ctx, frame)
+	for _, name := range strings.Split(strings.NewReplacer("->", ".", "[", ".[").Replace(path), ".") {
+		i := slices.IndexFunc(all, func(v collector.Variable) bool { return v.Name == name })
+		if i < 0 || all[i].Ref == 0 {
+			return nil
+		}
+		all = r.members(ctx, all[i].Ref)
+	}
+	return all
+}
+
+// inScope are the variables that a frame has.
+func (r *run) inScope(ctx context.Context, frame int) (all []collector.Variable) {
+	var v service.ViewResult
+	if r.view(ctx, "scopes", map[string]any{"ref": frame}, &v) != nil {
+		return nil
+	}
+	for _, sc := range v.Scopes {
+		if !sc.Slow {
+			all = append(all, r.members(ctx, sc.Ref)...)
+		}
+	}
+	return all
+}
+
+// members are the first variables of a scope, or parts of a value.
+func (r *run) members(ctx context.Context, ref collector.Ref) []collector.Variable {
 	var v service.ViewResult
 	if r.view(ctx, "variables", map[string]any{"ref": ref, "count": maxCompletions}, &v) != nil {
-		return
+		return nil
 	}
-	for i := range v.Variables {
-		name := v.Variables[i].Name
-		if name != "" && strings.IndexFunc(name, func(c rune) bool { return c < 0x80 && !inName(byte(c)) }) < 0 {
-			c.add(name, kind)
-		}
+	return v.Variables
+}
+
+// addVariable proposes what has a name that can be written.
+func (c *completing) addVariable(name string, kind proto.CompletionItemType) {
+	if name != "" && strings.IndexFunc(name, func(c rune) bool { return c < 0x80 && !inName(byte(c)) }) < 0 {
+		c.add(name, kind)
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // listen begins to tell what happens in the session.
-func (s *Server) listen(*request) {
+func (s *Server) listen() {
 	r := s.run
 	if r.core { // nothing follows
 		return

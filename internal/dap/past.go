@@ -108,8 +108,7 @@ func (r *run) setPast(tid int, p *past) {
 	}
 }
 
-// back moves a paused thread towards what was first: by one event, or to where its breakpoints' functions began or
-// ended.
+// back moves a paused thread towards what was first: by one event, or to where a breakpoint's function was called.
 func (r *run) back(ctx context.Context, tid int, far bool) error {
 	if _, is := r.paused[tid]; !is || r.core {
 		return fmt.Errorf("thread %d is not paused in a program that is recorded", tid)
@@ -213,7 +212,7 @@ func (r *run) show(ctx context.Context, l lane, at int) error {
 }
 
 // tellMove says where a thread is shown now that was not run, behind the answer.
-func (s *Server) tellMove(*request) {
+func (s *Server) tellMove() {
 	if t := s.run.telling; t != nil {
 		s.run.telling = nil
 		s.out.event("stopped", *t)

@@ -182,7 +182,7 @@ type handler struct {
 	looks bool
 	long  bool // may be cancelled under way; what else changes something is done whole
 	run   answerer
-	then  func(s *Server, r *request) // behind the answer
+	then  func(s *Server) // behind the answer
 }
 
 // answerer does what a request asks for; in is nil where there is no program.
@@ -212,7 +212,7 @@ func (s *Server) handle(r *request, h handler) {
 	}
 	s.out.answer(r, body, err)
 	if err == nil && h.then != nil {
-		h.then(s, r)
+		h.then(s)
 	}
 }
 

@@ -284,7 +284,7 @@ func attach(ctx context.Context, s *Server, in *run, b *beginning) (any, error) 
 }
 
 // ready says that breakpoints may come now.
-func (s *Server) ready(*request) {
+func (s *Server) ready() {
 	name, method := s.run.began.Program, "launch"
 	if !s.run.launched {
 		name, method = cmp.Or(s.run.began.SessionID, fmt.Sprintf("process %d", s.run.pid)), "attach"

@@ -66,7 +66,7 @@ func (c coder) modules() (out []collector.Module) {
 func (c coder) names(q *collector.CodeQuery) (out []string) {
 	seen := map[string]bool{}
 	add := func(name string) bool {
-		if name != "" && !seen[name] && begins(name, q.Name) {
+		if len(out) < q.Count && name != "" && !seen[name] && begins(name, q.Name) {
 			seen[name] = true
 			out = append(out, name)
 		}

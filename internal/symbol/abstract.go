@@ -2,8 +2,6 @@ package symbol
 
 import (
 	"slices"
-
-	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // tell notes that a scope has what its abstract instance has at ref.
@@ -34,7 +32,7 @@ func (w *scopeWalk) inherit(scope int, b *block) {
 			}
 			return len(params)
 		}
-		sorting.By(locals, func(a, b Local) int { return order(a) - order(b) })
+		slices.SortStableFunc(locals, func(a, b Local) int { return order(a) - order(b) })
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-
-	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // index is what Open needs of a module and what the cache keeps.
@@ -137,7 +135,7 @@ func (x *indexer) candidates() []cand {
 			out = append(out, cand{addr: sub.low, scan: s, sub: sub})
 		}
 	}
-	sorting.By(out, func(a, b cand) int {
+	slices.SortStableFunc(out, func(a, b cand) int {
 		switch {
 		case a.addr < b.addr:
 			return -1

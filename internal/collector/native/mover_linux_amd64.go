@@ -136,8 +136,8 @@ func (m *mover) sweepLocked() (total int) {
 	return total
 }
 
-// overMost is how long nothing is moved where more waits than may. The store may keep the decoder for longer than a
-// thread waits for room (waitMost), as where it forgets old events on a busy disk: what that thread has comes then.
+// overMost is how long nothing is moved where more waits than may. Where the decoder is kept for longer than a
+// thread waits for room (waitMost), as on a busy machine, what that thread has is moved all the same.
 const overMost = time.Second
 
 // limit is how much may wait while a sweep moves what there is. mu is held.
