@@ -84,3 +84,35 @@ func TestCompletionsOfScripts(t *testing.T) {
 		})
 	}
 }
+
+// TestCompletionsRunNothing: a property of Python is code, which a key that is pressed must not run.
+func TestCompletionsRunNothing(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	const source = `class Item:
+    def __init__(self):
+        self.price = 3
+    @property
+    def loud(self):
+        self.ran = True
+        return self
+item = Item()
+print(item.price)
+`
+	file := filepath.Join(t.TempDir(), "loud.py")
+	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pythons := strobetest.Pythons(t)
+	e := open(t, strobetest.Start(t, nil).Home)
+	e.launch(args{"program": pythons[len(pythons)-1].Path, "args": []string{file}, "cwd": filepath.Dir(file)}, func() {
+		e.breaks(file, args{"line": 9})
+	})
+	frame := e.stack(e.stops("breakpoint").ThreadId)[0].Id
+	if got := e.completes(frame, "item.loud."); len(got) != 0 {
+		t.Errorf("a property's value has %q", got)
+	}
+	if got := e.completes(frame, "item."); !slices.Equal(got, []string{"item.price"}) {
+		t.Errorf("item has %q", got)
+	}
+	ask[*proto.DisconnectResponse](e, "disconnect", args{"terminateDebuggee": true})
+}
