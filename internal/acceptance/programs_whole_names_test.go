@@ -27,3 +27,10 @@ func patternOf(name string) string {
 	}
 	return name
 }
+
+// leadsToNull reports a pointer that is not null, to what a formatter shows as null.
+func leadsToNull(shown any) bool {
+	m, ok := shown.(map[string]any)
+	inner, is := m["*"]
+	return ok && is && inner == nil
+}

@@ -195,13 +195,16 @@ func locateParams(sig *symbol.Signature, f *symbol.Function, code []byte, result
 			guess = abi.homes[i]
 		}
 		homes[i] = locateParam(&sig.Params[i], sig, entry, body, pro, guess, code)
+		if homes[i].missing {
+			homes[i] = fromLater(&sig.Params[i], sig, f, code)
+		}
 		if h := &homes[i]; h.indirect && sig.Optimized && !objectThere(h, sig, sizeOf(sig.Params[i].Type), code) {
 			*h = nowhere
 		}
 	}
 	fillConvention(sig, homes, &abi, code)
 	if sig.Language == symbol.LangRust && !sig.Optimized {
-		fillRust(sig, homes, result)
+		fillRust(f, sig, homes, result)
 	}
 	for i := range homes {
 		for _, p := range homes[i].places {

@@ -143,11 +143,13 @@ func leftByCalls(code []byte) (left [4]bool) {
 }
 
 // lastLoads says how many bytes a function loads from memory into rax and xmm0 last, in front of all its returns; 0
-// where it does not, or where they differ. Unoptimised code loads what it returns, by its size.
-func lastLoads(code []byte) (out [4]int) {
+// where it does not, or where they differ. Unoptimised code loads what it returns, by its size. latest is the register
+// of the latest load, or -1.
+func lastLoads(code []byte) (out [4]int, latest int) {
 	code = code[:min(len(code), maxCode)]
 	var now [4]int
 	seen := false
+	latest = -1
 	for len(code) > 0 {
 		if isEndbr(code) {
 			code = code[4:]
@@ -155,7 +157,7 @@ func lastLoads(code []byte) (out [4]int) {
 		}
 		in, err := decode(code)
 		if err != nil || in.Len <= 0 {
-			return [4]int{}
+			return [4]int{}, -1
 		}
 		code = code[in.Len:]
 		switch {
@@ -169,6 +171,11 @@ func lastLoads(code []byte) (out [4]int) {
 		case in.Op == x86asm.JMP, in.Op == x86asm.CALL, in.Op == x86asm.SYSCALL, isJcc(in.Op):
 			now = [4]int{}
 		default:
+			for _, a := range in.Args[1:] { // what is read again is not for the caller alone
+				if r, ok := a.(x86asm.Reg); ok && resultIndex(r) >= 0 {
+					now[resultIndex(r)] = 0
+				}
+			}
 			r, _ := in.Args[0].(x86asm.Reg)
 			i := resultIndex(r)
 			if i < 0 {
@@ -176,11 +183,11 @@ func lastLoads(code []byte) (out [4]int) {
 			}
 			now[i] = 0
 			if _, ok := in.Args[1].(x86asm.Mem); ok && isMove(&in) {
-				now[i] = in.MemBytes
+				now[i], latest = in.MemBytes, i
 			}
 		}
 	}
-	return out
+	return out, latest
 }
 
 func useFlags(st *[4]freshness) {

@@ -104,3 +104,35 @@ func promote(sig *symbol.Signature) {
 		}
 	}
 }
+
+// fromLater finds the pointer to what unoptimised code is passed by pointer and describes only from some instruction of
+// the prologue on: LLVM begins with it behind the store of that pointer. It is what the register, or the slot, that is
+// named there holds of the caller's.
+func fromLater(p *symbol.Param, sig *symbol.Signature, f *symbol.Function, code []byte) home {
+	n := int64(p.Loc.Lo) - int64(f.Low)
+	if p.Loc.Kind != symbol.LocMissing || sig.Optimized || sig.Clone != "" || n <= 0 || n > int64(len(code)) {
+		return nowhere
+	}
+	pro := newPrologue()
+	if pro.follow(code[:n], func(*x86asm.Inst) {}); int64(pro.length) != n {
+		return nowhere
+	}
+	l := evaluate(p.Loc.Expr, uint32(min(max(sizeOf(p.Type), 0), 1<<30)), pro.frame(sig.FrameBase))
+	h := home{}
+	switch {
+	case l.missing || !l.indirect:
+		return nowhere
+	case l.inFrame:
+		h = pro.stored(l.slot, 8)
+	case len(l.places) == 1 && l.places[0].kind == srcGPR:
+		for _, s := range pro.gpr[l.places[0].reg&15].b[:8] {
+			h.add(place{source: s, size: 1})
+		}
+	}
+	if len(h.places) != 1 || h.places[0].size != 8 || h.places[0].kind != srcStack &&
+		(h.places[0].kind != srcGPR || gprIndex(h.places[0].reg) < 0) {
+		return nowhere
+	}
+	h.indirect, h.off = true, l.off
+	return h
+}

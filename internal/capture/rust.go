@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/symbol"
@@ -16,15 +17,48 @@ func mangledRust(f *symbol.Function) bool {
 // and never used. They are in the general registers, or stack words, between those of their
 // neighbours; where the neighbours do not confirm the count, as around large C structs on the
 // stack, they stay missing.
-func fillRust(sig *symbol.Signature, homes []home, result resultHome) {
+func fillRust(f *symbol.Function, sig *symbol.Signature, homes []home, result resultHome) {
 	if result.missing {
 		return
 	}
-	next, stack := 0, int32(0)
+	next := 0
 	if result.memory {
 		next = 1
 	}
-	var pending []int // found, but not confirmed by a later parameter
+	if !isClosure(f.Name) {
+		fillBetween(sig, homes, next)
+		return
+	}
+	// What it has of its function comes first, in a register or two, and is no parameter. A neighbour tells.
+	for env := range 3 {
+		tried := slices.Clone(homes)
+		for _, k := range fillBetween(sig, tried, next+env) {
+			tried[k] = nowhere
+		}
+		if missing(tried) < missing(homes) {
+			copy(homes, tried)
+			return
+		}
+	}
+}
+
+func isClosure(name string) bool {
+	return strings.HasSuffix(name, "}") && strings.Contains(name[strings.LastIndexByte(name, ':')+1:], "{closure")
+}
+
+func missing(homes []home) (n int) {
+	for i := range homes {
+		if homes[i].missing {
+			n++
+		}
+	}
+	return n
+}
+
+// fillBetween fills homes from the general register next on, and returns which of them no known one confirms: those
+// where all is filled.
+func fillBetween(sig *symbol.Signature, homes []home, next int) (pending []int) {
+	stack, known := int32(0), false
 	for i := range homes {
 		size := sizeOf(sig.Params[i].Type)
 		if size == 0 {
@@ -33,6 +67,7 @@ func fillRust(sig *symbol.Signature, homes []home, result resultHome) {
 		h := &homes[i]
 		if !h.missing {
 			first, last, words := span(h)
+			known = known || first >= 0
 			if r := reprOf(sig.Params[i].Type, 0); words && next == 5 && size == 16 && r.kind == reprScalar {
 				// the halves of a u128 stay together; the register that is left goes to what follows
 				end := h.places[len(h.places)-1]
@@ -57,7 +92,7 @@ func fillRust(sig *symbol.Signature, homes []home, result resultHome) {
 			continue
 		}
 		if sig.Params[i].Loc.Kind != symbol.LocNone && sig.Params[i].Loc.Kind != symbol.LocMissing {
-			return
+			break
 		}
 		*h = home{indirect: true}
 		if next < 6 {
@@ -69,6 +104,10 @@ func fillRust(sig *symbol.Signature, homes []home, result resultHome) {
 		}
 		pending = append(pending, i)
 	}
+	if known {
+		return nil
+	}
+	return pending
 }
 
 // span returns the first and last argument register of a home, -1 for none, and whether it has stack words.

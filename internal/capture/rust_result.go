@@ -287,7 +287,7 @@ func loadsWhole(own, c resultHome, code []byte) bool {
 	if c.missing || c.memory || len(c.places) != 1 {
 		return false
 	}
-	loads := lastLoads(code)
+	loads, _ := lastLoads(code)
 	for _, p := range own.places {
 		part := resultHome{places: []place{p}}
 		if p.kind != srcNone && part.needs() == need && p.size < c.places[0].size {
@@ -305,7 +305,7 @@ func loadsWhole(own, c resultHome, code []byte) bool {
 // register of floats that the result would be in by itself.
 func loadsPacked(own resultHome, size int64, code []byte) bool {
 	need := own.needs()
-	loads := lastLoads(code)
+	loads, _ := lastLoads(code)
 	return len(own.places) == 1 && need[resXMM0] && !need[resRAX] && loads[resRAX] == int(size) && loads[resXMM0] == 0
 }
 
@@ -345,6 +345,14 @@ func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, co
 	}
 	if !sig.Optimized && size <= 8 && !bare(sig.Return) && loadsPacked(own, size, code) {
 		return packed(size) // repr(C), which no debug information tells
+	}
+	if !sig.Optimized && size <= 8 && mangledRust(f) && !own.memory {
+		// LLVM puts together what is handed out whole in memory, and loads it in front of the return
+		if loads, latest := lastLoads(code); own.needs()[resRAX] && c.needs() == [4]bool{resXMM0: true} &&
+			latest == resXMM0 && loads[resXMM0] == int(size) {
+			return c
+		}
+		return own
 	}
 	seen := readResults(code)
 	wide := true

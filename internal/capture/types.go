@@ -252,7 +252,7 @@ func (tt *typeTable) pointer(i int32, v *value.Type, t *symbol.Type, level int) 
 	default:
 		return
 	}
-	v.Walk = tt.pointeeWalk(e)
+	v.Walk, v.Plain = tt.pointeeWalk(e), t.Kind == symbol.KindPointer && (tt.golang || !tt.isReference(t))
 	tt.later(i, v, t.Elem(), level)
 }
 

@@ -254,10 +254,11 @@ func (s *sigDecoder) location(u *unit, loc, konst value) Location {
 	case clsOffset, clsIndex, clsConst:
 		s.sig.Optimized = true
 		e, at, ok := u.locEntry(loc, s.pc, s.entry)
-		if !ok || len(e) == 0 {
-			return Location{Kind: LocMissing}
+		out := Location{Kind: LocMissing, Expr: append([]byte(nil), e...), Lo: Addr(at.lo), Hi: Addr(at.hi)}
+		if ok && len(e) > 0 {
+			out.Kind = LocEntry
 		}
-		return Location{Kind: LocEntry, Expr: append([]byte(nil), e...), Lo: Addr(at.lo), Hi: Addr(at.hi)}
+		return out
 	}
 	switch konst.class {
 	case clsConst:

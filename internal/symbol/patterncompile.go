@@ -17,7 +17,9 @@ func (p *Pattern) compile(body string) (int, string) {
 	}
 	name := s
 	if i := paramStart(s); i >= 0 {
-		name, p.params = s[:i], squeeze(nil, s[i:])
+		if from := behindResult(s, i); !strings.HasSuffix(s[:from], "thunk to ") { // of which the list is in the name
+			name, p.params = s[from:i], squeeze(nil, s[i:])
+		}
 	}
 	marked, pos, msg := markWildcards(name)
 	if msg != "" {
@@ -101,15 +103,13 @@ func paramStart(s string) int {
 		case segStart && c == 'o' && isOperator(s[i:]):
 			n, whole := operatorLen(s[i:])
 			if whole {
-				if j := strings.IndexByte(s[i:], '('); j >= 0 {
-					return i + j
-				}
+				return conversionList(s, i+len("operator"))
 			}
 			i += n
 		case c == '(':
 			n := closing(s[i:])
 			// The list of a function that something is in, as in f(int)::local::g, is part of the name.
-			if strings.HasPrefix(s[i:], anonymous) || strings.HasPrefix(s[i+n:], "::") ||
+			if strings.HasPrefix(s[i:], anonymous) || strings.HasPrefix(strings.TrimPrefix(s[i+n:], " const"), "::") ||
 				i > 0 && s[i-1] == '.' && i+n < len(s) && s[i+n] == '.' {
 				i += n
 				break
@@ -123,6 +123,50 @@ func paramStart(s string) int {
 		segStart = false
 	}
 	return -1
+}
+
+// conversionList returns where the parameter list of a conversion is in s, whose type begins at i; -1 without one. The
+// parentheses of a type, as of void (*)(int), are none.
+func conversionList(s string, i int) int {
+	for i < len(s) {
+		switch c := s[i]; {
+		case c == '(':
+			n := closing(s[i:])
+			if n < 3 || s[i+n-2] != '*' && s[i+n-2] != '&' {
+				return i
+			}
+			if i += n; i < len(s) && s[i] == '(' {
+				i += closing(s[i:])
+			}
+		case c == '<' || c == '{' || c == '[':
+			i += closing(s[i:])
+		default:
+			i++
+		}
+	}
+	return -1
+}
+
+// behindResult returns where the name begins in a name with parameters, behind the type of its result, which demanglers
+// put in front of what comes from a template. list is where its parameters begin.
+func behindResult(s string, list int) int {
+	start := 0
+	for i := 0; i < list; {
+		switch c := s[i]; {
+		case c == '<' || c == '(' || c == '{' || c == '[':
+			i += closing(s[i:])
+		case strings.HasPrefix(s[i:], "operator") && (i == 0 || s[i-1] == ':' || s[i-1] == ' ') && isOperator(s[i:]):
+			return start
+		case strings.HasPrefix(s[i:], " const::"):
+			i += len(" const")
+		case c == ' ':
+			i++
+			start = i
+		default:
+			i++
+		}
+	}
+	return start
 }
 
 // markWildcards replaces the wildcards outside parentheses by their tokens.

@@ -155,7 +155,7 @@ func operatorLen(s string) (n int, whole bool) {
 }
 
 // closing returns the length of the bracketed text that s begins with, brackets included; all of s
-// when it is not closed. The > of -> and => closes nothing.
+// when it is not closed. The > of -> and => closes nothing, nor that of .>, as older names of Rust have the arrow.
 func closing(s string) int {
 	var stack [64]byte
 	depth := 0
@@ -171,7 +171,7 @@ func closing(s string) int {
 		case '{':
 			want = '}'
 		case '>', ')', ']', '}':
-			if s[i] == '>' && i > 0 && (s[i-1] == '-' || s[i-1] == '=') {
+			if s[i] == '>' && i > 0 && strings.IndexByte("-=.", s[i-1]) >= 0 {
 				continue
 			}
 			if depth > 0 && stack[depth-1] != s[i] {

@@ -9,6 +9,11 @@ func (a addrRange) covers(pc uint64, entry bool) bool {
 	return pc >= a.lo && (pc < a.hi || entry && pc == a.lo && a.hi == a.lo)
 }
 
+// follows reports a range behind pc that begins before the first one found so far, that of expr.
+func (a addrRange) follows(pc uint64, expr []byte, first addrRange) bool {
+	return a.lo > pc && a.hi > a.lo && (expr == nil || a.lo < first.lo)
+}
+
 // maxRanges bounds the ranges of one DIE that are looked at.
 const maxRanges = 4096
 
@@ -112,7 +117,7 @@ func (u *unit) rnglist(r reader) []addrRange {
 }
 
 // locEntry finds the expression of a location list that is valid at pc. found is false when the
-// list is readable and no entry covers pc.
+// list is readable and no entry covers pc; then it is the first one that is valid later, nil without one.
 func (u *unit) locEntry(v value, pc uint64, entry bool) (expr []byte, at addrRange, found bool) {
 	f := u.sec.file
 	off := v.u
@@ -140,11 +145,16 @@ func (u *unit) locEntry(v value, pc uint64, entry bool) (expr []byte, at addrRan
 			continue
 		}
 		e := r.bytes(uint64(r.u16()))
-		if a := (addrRange{base + lo, base + hi}); a.covers(pc, entry) && !r.bad {
+		a := addrRange{base + lo, base + hi}
+		switch {
+		case r.bad:
+		case a.covers(pc, entry):
 			return e, a, true
+		case a.follows(pc, expr, at):
+			expr, at = e, a
 		}
 	}
-	return nil, at, false
+	return expr, at, false
 }
 
 func (u *unit) loclist(r reader, pc uint64, entry bool) (expr []byte, at addrRange, found bool) {
@@ -154,7 +164,10 @@ func (u *unit) loclist(r reader, pc uint64, entry bool) (expr []byte, at addrRan
 		var a addrRange
 		switch op := r.u8(); op {
 		case listEnd:
-			return fallback, at, fallback != nil
+			if fallback != nil {
+				return fallback, addrRange{}, true
+			}
+			return expr, at, false
 		case listBaseAddrx:
 			base = u.addrAt(r.uleb())
 			continue
@@ -176,14 +189,18 @@ func (u *unit) loclist(r reader, pc uint64, entry bool) (expr []byte, at addrRan
 			r.uleb()
 			continue
 		default:
-			return nil, at, false
+			return nil, addrRange{}, false
 		}
 		e := r.bytes(r.uleb())
-		if a.covers(pc, entry) && !r.bad {
+		switch {
+		case r.bad:
+		case a.covers(pc, entry):
 			return e, a, true
+		case a.follows(pc, expr, at):
+			expr, at = e, a
 		}
 	}
-	return nil, at, false
+	return nil, addrRange{}, false
 }
 
 // loclistGNU reads GNU's location lists of DWARF 4 split units.

@@ -7,15 +7,15 @@ const (
 	LocNone    LocKind = iota // no location attribute: optimized out
 	LocExpr                   // one expression, valid in the whole function
 	LocEntry                  // from a location list: the entry that covers the function's first byte
-	LocMissing                // a location list with no entry for the first byte: optimized out there
+	LocMissing                // a location list with no entry for the first byte; Expr is the first one behind, or nil
 	LocConst                  // DW_AT_const_value: Const
 )
 
 // Location says where a value is when a function's first instruction is about to run.
 type Location struct {
 	Kind  LocKind
-	Expr  []byte // DWARF expression (LocExpr, LocEntry); do not change
-	Lo    Addr   // LocEntry: the range that the expression is valid in
+	Expr  []byte // DWARF expression (LocExpr, LocEntry, LocMissing); do not change
+	Lo    Addr   // LocEntry, LocMissing: the range that the expression is valid in
 	Hi    Addr
 	Const []byte // LocConst: little-endian bytes (8 for integer forms)
 }

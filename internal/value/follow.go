@@ -54,7 +54,19 @@ func (r *renderer) pointee(t *Type, v view, depth int) Value {
 	case t.Walk == 0 || t.Elem < 0:
 		return newAddress(addr)
 	}
-	return r.follow(t.Elem, addr, t.Walk, v, depth, t.Class == ClassStructPtr)
+	out := r.follow(t.Elem, addr, t.Walk, v, depth, t.Class == ClassStructPtr)
+	if t.Plain {
+		return out.inside("*")
+	}
+	return out
+}
+
+// inside names what is around a null: of {"*": null} the pointer is not null, of {"Some": null} the option is not None.
+func (v Value) inside(name string) Value {
+	if v.kind != Null {
+		return v
+	}
+	return Value{kind: Obj, obj: Object{{name, v}}}
 }
 
 // follow shows what lies at an address that v, or what v is part of, has.

@@ -112,8 +112,10 @@ type Type struct {
 	Walk     uint16 // pointers: ID of the pointee's node; library types: of their own; 0: not followed
 	ElemWalk uint16 // library types: ID of the nodes of Elem
 	Deeper   bool   // library types: each element counts as behind one pointer more, as it may hold the type again
-	Plain    bool   // variants: show the payload without the variant's name; one without payload is null
-	Num, Den int64  // durations
+	// variants: show the payload without the variant's name; one without payload is null. Pointers: may be null, as a
+	// reference may not
+	Plain    bool
+	Num, Den int64 // durations
 }
 
 // TypeField is one member of a struct, union, tuple or variant.

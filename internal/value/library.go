@@ -317,7 +317,7 @@ func (r *renderer) box(t *Type, b []byte, v view, depth int) Value {
 		inner = r.value(t.Elem, v, depth+1) // words of its own at the same address
 	}
 	if len(t.Fields) == 0 {
-		return inner
+		return inner.inside("*")
 	}
 	o := Object{{"value", inner}}
 	for i := range t.Fields {

@@ -459,6 +459,8 @@ func (r *renderer) variant(t *Type, v view, depth int) Value {
 	switch {
 	case t.Plain && c.Type < 0:
 		return Value{}
+	case t.Plain && c.Name != "":
+		return r.value(c.Type, v.at(c.Off), depth+1).inside(c.Name)
 	case t.Plain:
 		return r.value(c.Type, v.at(c.Off), depth+1)
 	case empty:

@@ -185,8 +185,16 @@ func (g *gen) rustOption() kind {
 			return sample{"None::<" + t.name + ">", "null"}
 		}
 		v := t.gen()
-		return sample{"Some::<" + t.name + ">(" + v.lit + ")", v.json}
+		return sample{"Some::<" + t.name + ">(" + v.lit + ")", around("Some", v.json)}
 	}}
+}
+
+// around is how what holds a value is shown: as the value, unless that is null.
+func around(name, json string) string {
+	if json == "null" {
+		return `{"` + name + `":null}`
+	}
+	return json
 }
 
 func (g *gen) rustResult() kind {

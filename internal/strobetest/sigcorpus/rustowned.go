@@ -56,7 +56,7 @@ func (g *gen) rustNone(t kind) kind {
 			return sample{"None::<" + t.name + ">", "null"}
 		}
 		v := t.gen()
-		return sample{"Some::<" + t.name + ">(" + v.lit + ")", v.json}
+		return sample{"Some::<" + t.name + ">(" + v.lit + ")", around("Some", v.json)}
 	}}
 }
 

@@ -162,14 +162,16 @@ func (g *graph) showCPP(e *texpr) string {
 		return cut + fmt.Sprintf("  o += '{'; for (auto& x : v) { if (o.back() != '{') o += ','; o += '\"' + x.first + "+
 			"\"\\\":\"; show%d(o, x.second, d + %d); } o += '}';\n", inner, deeper)
 	case kOptional:
-		return fmt.Sprintf("  if (v) show%d(o, *v, d); else o += \"null\";\n", inner)
+		return fmt.Sprintf("  if (!v) o += \"null\"; else { std::string s; show%d(s, *v, d); o += s == \"null\" ? "+
+			"\"{\\\"*\\\":null}\" : s; }\n", inner)
 	case kVariant:
 		return fmt.Sprintf("  if (v.index() == 0) o += std::to_string(std::get<0>(v)); else show%d(o, std::get<1>(v), d);\n",
 			inner)
 	case kPair:
 		return fmt.Sprintf("  o += '[' + std::to_string(v.first) + ','; show%d(o, v.second, d); o += ']';\n", inner)
 	case kUnique, kRaw:
-		return fmt.Sprintf("  if (!v) o += \"null\"; else if (d >= depth) o += deep(); else show%d(o, *v, d + 1);\n", inner)
+		return fmt.Sprintf("  if (!v) o += \"null\"; else if (d >= depth) o += deep(); else { std::string s; show%d(s, *v, "+
+			"d + 1); o += s == \"null\" ? \"{\\\"*\\\":null}\" : s; }\n", inner)
 	case kShared:
 		return fmt.Sprintf("  if (!v) { o += \"null\"; return; }\n  o += \"{\\\"value\\\":\"; if (d >= depth) o += deep(); "+
 			"else show%d(o, *v, d + 1); o += \",\\\"useCount\\\":\" + std::to_string(v.use_count()) + '}';\n", inner)

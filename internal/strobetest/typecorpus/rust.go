@@ -144,12 +144,12 @@ func (g *graph) showRust(e *texpr) string {
 		body := list("o.push_str(&format!(\"\\\"{}\\\":\", x.0)); show%d(o, x.1, d + %d);")
 		return strings.Replace(body, "  let mut first", "  o.push('{'); let mut first", 1) + "  o.push('}');\n"
 	case kOptional:
-		return fmt.Sprintf("  match v { Some(x) => show%d(o, x, d), None => o.push_str(\"null\") }\n", inner)
+		return fmt.Sprintf("  match v { Some(x) => "+some+", None => o.push_str(\"null\") }\n", inner, "d")
 	case kPair:
 		return fmt.Sprintf("  o.push_str(&format!(\"[{},\", v.0)); show%d(o, &v.1, d); o.push(']');\n", inner)
 	case kUnique:
 		return fmt.Sprintf("  match v { None => o.push_str(\"null\"), Some(_) if d >= depth() => o.push_str(&deep()), "+
-			"Some(x) => show%d(o, x, d + 1) }\n", inner)
+			"Some(x) => "+some+" }\n", inner, "d + 1")
 	case kShared:
 		return fmt.Sprintf("  let Some(x) = v else { o.push_str(\"null\"); return };\n  o.push_str(\"{\\\"value\\\":\"); "+
 			"if d >= depth() { o.push_str(&deep()) } else { show%d(o, x, d + 1) }\n"+
@@ -223,3 +223,7 @@ func (g *graph) buildRust(e *texpr) string {
 	}
 	return fmt.Sprintf("  (0..s.some(fuel)).map(|_| build%d(s, fuel - 1)).collect()\n", inner)
 }
+
+// some shows what an option holds: by its variant where it is shown as null.
+const some = "{ let mut s = String::new(); show%d(&mut s, x, %s); " +
+	"o.push_str(if s == \"null\" { \"{\\\"Some\\\":null}\" } else { &s }) }"
