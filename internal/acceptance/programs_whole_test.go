@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func TestSoakWholePrograms(t *testing.T) {
 	// A program's first calls are compared, and a session forgets those first.
 	s := strobetest.Start(t, args{"events.maxPerSession": 40_000_000})
 	only := os.Getenv("STROBE_WHOLE")
-	for _, w := range strobetest.Wholes {
+	for _, w := range slices.Concat(strobetest.Wholes, strobetest.MoreWholes) {
 		if only != "" && !strings.Contains(","+only+",", ","+w.Name+",") {
 			continue
 		}
