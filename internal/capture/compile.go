@@ -59,6 +59,15 @@ type Function struct {
 	WatchErrors map[string]error
 	// Finish are the watches that FinishRecord computes; nil for most functions.
 	Finish []Finish
+
+	complete func() *value.Layout // of a layout that has no forms of what pointers lead to
+}
+
+// Complete makes a layout whole that was left short by Options.PlanAlone. It is not for concurrent use.
+func (f *Function) Complete() {
+	if f.complete != nil {
+		f.Layout, f.complete = f.complete(), nil
+	}
 }
 
 // GuessedStack is the window of stack arguments for functions whose parameters are not known.
@@ -83,6 +92,10 @@ var twice = map[string]bool{
 type Options struct {
 	Depth int    // how many pointers are followed, one behind the other: 1 to 10
 	Walks *Walks // the session's walk programs, to which those of the function's types are added
+
+	// PlanAlone leaves out of the layout what pointers lead to, until Complete: of thousands of functions few are called,
+	// and layouts are what takes time and memory. Until then the walks must not be described anew.
+	PlanAlone bool
 
 	Out     bool             // read what pointer arguments lead to again at the exit
 	Watches []Watch          // read at both ends of each call
@@ -114,6 +127,13 @@ func Compile(m *symbol.Module, f *symbol.Function, o Options) (*Function, error)
 	out.HasDWARF = true
 	use := described(m, f, sig, code)
 	compile(out, sig, f, code, &use, o)
+	if o.PlanAlone {
+		o.PlanAlone = false
+		out.complete = func() *value.Layout {
+			full, _ := Compile(m, f, o) // its error was told
+			return full.Layout
+		}
+	}
 	return out, nil
 }
 

@@ -126,7 +126,9 @@ var rustClosure = &formatter{
 			eachField(f.T, f.tellInside)
 			return f.T.Variants() == nil
 		}
-		f.V.Fields = f.tt.fields(f.T.Fields(), f.level)
+		if f.index >= 0 {
+			f.V.Fields = f.tt.fields(f.T.Fields(), f.level)
+		}
 		for i := range f.V.Fields {
 			f.V.Fields[i].Name = strings.TrimPrefix(f.V.Fields[i].Name, "_ref__")
 		}

@@ -49,8 +49,10 @@ type side struct {
 }
 
 func newBuilder(sig *symbol.Signature, o Options) *builder {
-	return &builder{types: newTypeTable(sig.Language, o.Walks, formattersOf(sig.Language)), depth: o.Depth,
-		order: argGPRs[:], regs: map[uint8]uint32{}, xmms: map[uint8]uint32{}, lo: -1}
+	types := newTypeTable(sig.Language, o.Walks, formattersOf(sig.Language))
+	types.alone = o.PlanAlone
+	return &builder{types: types, depth: o.Depth, order: argGPRs[:],
+		regs: map[uint8]uint32{}, xmms: map[uint8]uint32{}, lo: -1}
 }
 
 func gprIndex(reg uint8) int {

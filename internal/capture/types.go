@@ -12,7 +12,8 @@ import (
 const (
 	maxLayoutTypes  = 1000
 	maxLayoutFields = 2000
-	maxTypeDepth    = 200 // objects within objects; no compiler's output comes near
+	mostAlone       = 20 * maxLayoutTypes // where walks alone are wanted: each type's are looked for once in a session
+	maxTypeDepth    = 200                 // objects within objects; no compiler's output comes near
 	maxEnumerators  = 4096
 )
 
@@ -33,6 +34,8 @@ type typeTable struct {
 	known    []*formatter
 	walks    *Walks
 	making   making
+	alone    bool // only walks are wanted, not the forms of what lies deeper
+	short    bool // some form found no room, and what it leads to was not looked at
 	rust     bool
 	golang   bool
 
@@ -92,13 +95,22 @@ func (tt *typeTable) make() {
 	}
 }
 
-// settle makes the forms of pointees, nearest first.
+// settle makes the forms of pointees, nearest first, and with them their walks. For walks alone it passes by what has
+// been settled for another function.
 func (tt *typeTable) settle() {
+	var made []pointee
 	for len(tt.queue) > 0 {
 		q := tt.queue[0]
 		tt.queue = tt.queue[1:]
+		if tt.alone && tt.walks.settledAt(q.t, q.level) {
+			continue
+		}
 		i := tt.pointeeForm(q.t, q.level)
 		tt.types[q.of].Elem = i
+		made = append(made, q)
+	}
+	if !tt.short {
+		tt.walks.settle(made)
 	}
 }
 
@@ -120,7 +132,8 @@ func (tt *typeTable) at(t *symbol.Type, level int) int32 {
 	if i, ok := tt.index[s]; ok && !named {
 		return i
 	}
-	if len(tt.types) >= maxLayoutTypes {
+	if len(tt.types) >= maxLayoutTypes && (!tt.alone || len(tt.types) >= mostAlone) {
+		tt.short = true
 		return tt.add(value.Type{Class: value.ClassOpaque, Name: "…", Size: size32(s), Elem: -1})
 	}
 	i := tt.add(value.Type{Name: s.Name, Size: size32(s), Elem: -1, Discr: value.TypeField{Type: -1}})

@@ -177,6 +177,9 @@ func (tt *typeTable) pointeeForm(t *symbol.Type, level int) int32 {
 // roomForDerived reports whether one more of the types that an object may be of gets a form of its own in this layout,
 // and counts it: each leads to others, and each function has a layout of its own.
 func (tt *typeTable) roomForDerived() bool {
+	if tt.alone {
+		return len(tt.types) < mostAlone
+	}
 	most := maxVirtualTypes
 	if tt.walks.derived.Load() > virtualForms {
 		most = fewVirtualTypes
@@ -197,8 +200,11 @@ func (tt *typeTable) derivedForm(c *virtualClass, k, level int) int32 {
 	form := int32(-1)
 	if tt.roomForDerived() {
 		form = tt.of(t, level)
-	} else if tt.walks.defined(uint16(c.walks[k][0])) {
-		return form
+	} else {
+		tt.short = true
+		if tt.walks.defined(uint16(c.walks[k][0])) {
+			return form
+		}
 	}
 	if tt.needs(t); level > 0 || tt.isNear(t) {
 		tt.walk(t)

@@ -102,6 +102,11 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 	if n, ok := tt.needed[t]; ok {
 		return n.loops, n.needs
 	}
+	if n, ok := tt.walks.needed.Load(t); ok {
+		known := n.(need)
+		tt.needed[t] = known
+		return known.loops, known.needs
+	}
 	tt.needed[t] = need{} // no object lies within itself: only damaged debug information says so
 	near, secrets := false, false
 	switch t.Kind {
@@ -162,7 +167,10 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 	if loops > maxLoops {
 		loops, needs, near, secrets = 0, false, false, false
 	}
-	tt.needed[t] = need{loops, needs, secrets, near}
+	n := need{loops, needs, secrets, near}
+	if tt.needed[t] = n; depth == 0 { // what lies in t may have been asked for within itself
+		tt.walks.needed.Store(t, n)
+	}
 	return loops, needs
 }
 

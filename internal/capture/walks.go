@@ -35,9 +35,12 @@ type Walks struct {
 	dynTypes sync.Map     // dynKey to *dynTypes
 	forms    sync.Map     // *symbol.Type to its *formatter: the name of a type is looked up once in a session
 	virtuals sync.Map     // *symbol.Type to its *virtualClass
+	needed   sync.Map     // *symbol.Type to its need
 	derived  atomic.Int64 // forms made of derived classes
 
 	contained containment
+
+	settled map[*symbol.Type]int // types whose walks are there, to how many pointers behind an object of theirs
 }
 
 // Own returns the user's descriptions of types.
@@ -65,9 +68,11 @@ func (w *Walks) Describe(own *natvis.Set) {
 	w.own = own
 	w.changes++
 	clear(w.ids)
+	clear(w.settled)
 	w.forms.Clear()
 	w.viewForms.Clear()
 	w.virtuals.Clear()
+	w.needed.Clear()
 }
 
 // WalkProgram is one program. ID is what nodes that it walks are marked with.
@@ -144,6 +149,30 @@ func (w *Walks) publish(made []WalkProgram) {
 		if !w.built[p.ID] {
 			w.built[p.ID] = true
 			w.list = append(w.list, p)
+		}
+	}
+}
+
+// settledAt reports that all walks are there that an object of type t needs where so many pointers behind it are
+// followed.
+func (w *Walks) settledAt(t *symbol.Type, level int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	to, ok := w.settled[t.Strip()]
+	return ok && to >= level
+}
+
+// settle notes types for settledAt.
+func (w *Walks) settle(made []pointee) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.settled == nil {
+		w.settled = map[*symbol.Type]int{}
+	}
+	for _, q := range made {
+		t := q.t.Strip()
+		if to, ok := w.settled[t]; !ok || to < q.level {
+			w.settled[t] = q.level
 		}
 	}
 }

@@ -302,12 +302,12 @@ func (d *dwarfData) children(u *unit, r reader, fn func(c *abbrev, cr *reader, o
 // maxChildren bounds the DIEs below one DIE that are walked.
 const maxChildren = 1 << 20
 
-// scopeSpan is a namespace or type and the offsets of the DIEs inside it.
+// scopeSpan is a namespace or type, or a function that has types, and the offsets of the DIEs inside it.
 type scopeSpan struct {
 	lo, hi uint64
-	hash   uint64
-	name   string
-	local  bool // inside a function
+	hash   uint64 // not of what is local
+	in     int32  // the one around it, -1 for none
+	local  bool   // inside a function
 }
 
 // spans returns the unit's named scopes by start; inner ones follow outer ones.
@@ -318,28 +318,28 @@ func (u *unit) spans() []scopeSpan {
 
 func (u *unit) findSpans() []scopeSpan {
 	var out []scopeSpan
-	type open struct{ span int } // -1: not a scope
-	var stack []open
-	cur := func() (uint64, string, bool) {
-		for i := len(stack) - 1; i >= 0; i-- {
-			if s := stack[i].span; s >= 0 {
-				return out[s].hash, out[s].name, out[s].local
-			}
-		}
-		return hashSeed, "", false
+	type open struct {
+		span int32 // the innermost one here
+		own  bool  // begins here
+		bare bool  // a function that nothing was found in so far
 	}
+	var stack []open
 	r := reader{b: u.sec.data[:u.end], off: int(u.dieOff)}
 	for r.off < len(r.b) && !r.bad {
 		off := r.off
 		code := r.uleb()
+		top := len(stack) - 1
 		if code == 0 {
-			if len(stack) == 0 {
+			if top < 0 {
 				break
 			}
-			if s := stack[len(stack)-1].span; s >= 0 {
-				out[s].hi = uint64(r.off)
+			switch s := &stack[top]; {
+			case s.bare && int(s.span) == len(out)-1:
+				out = out[:s.span]
+			case s.own:
+				out[s.span].hi = uint64(r.off)
 			}
-			if stack = stack[:len(stack)-1]; len(stack) == 0 {
+			if stack = stack[:top]; top == 0 {
 				break
 			}
 			continue
@@ -348,30 +348,61 @@ func (u *unit) findSpans() []scopeSpan {
 		if ab == nil || len(stack) >= maxDepth {
 			break
 		}
-		span := -1
-		if (ab.class == scanScope || ab.class == scanSub) && ab.children {
-			hash, prefix, local := cur()
-			name := u.nameOf(ab, &r)
-			sp := scopeSpan{lo: uint64(off), hi: u.end, hash: hashName(hash, name), local: local || ab.class == scanSub}
-			sp.name = prefix
-			if len(name) > 0 || ab.tag == tagNamespace {
-				n := string(name)
-				if n == "" {
-					n = "(anonymous namespace)"
+		at := open{span: -1}
+		if top >= 0 {
+			at.span = stack[top].span
+		}
+		scope := ab.class == scanScope || ab.class == scanSub
+		if _, ok := kindOfTag[ab.tag]; ok || scope {
+			for k := top; k >= 0; k-- { // blocks of a function are no scopes
+				if stack[k].own {
+					stack[k].bare = false
+					break
 				}
-				sp.name += n + "::"
+			}
+		}
+		if scope && ab.children {
+			sp := scopeSpan{lo: uint64(off), hi: u.end, hash: hashSeed, in: at.span, local: ab.class == scanSub}
+			if sp.in >= 0 {
+				sp.hash, sp.local = out[sp.in].hash, sp.local || out[sp.in].local
+			}
+			if sp.local {
+				ab.skipAttrs(&r)
+			} else {
+				sp.hash = hashName(sp.hash, u.nameOf(ab, &r))
 			}
 			out = append(out, sp)
-			span = len(out) - 1
+			at = open{span: int32(len(out) - 1), own: true, bare: ab.class == scanSub}
 		} else {
 			ab.skipAttrs(&r)
 		}
 		if ab.children {
-			stack = append(stack, open{span})
+			stack = append(stack, at)
 		} else if len(stack) == 0 {
 			break
 		}
 	}
+	return slices.Clip(out)
+}
+
+// prefix is what the names of what lies in a scope begin with.
+func (u *unit) prefix(s *scopeSpan) string {
+	if known, ok := u.prefixes.Load(s.lo); ok {
+		return known.(string)
+	}
+	out := ""
+	if s.in >= 0 {
+		out = u.prefix(&u.spans()[s.in])
+	}
+	r := reader{b: u.sec.data[:u.end], off: int(s.lo)}
+	if ab := u.abbrevs.get(r.uleb()); ab != nil {
+		if name := string(u.nameOf(ab, &r)); name != "" {
+			out += name + "::"
+		} else if ab.tag == tagNamespace {
+			out += "(anonymous namespace)::"
+		}
+	}
+	u.prefixes.Store(s.lo, out)
 	return out
 }
 
@@ -389,8 +420,8 @@ func (u *unit) nameOf(ab *abbrev, r *reader) (name []byte) {
 // enclosing returns the innermost scope around off, excluding one that starts there.
 func (u *unit) enclosing(off uint64) *scopeSpan {
 	ss := u.spans()
-	i := sort.Search(len(ss), func(i int) bool { return ss[i].lo >= off }) - 1
-	for ; i >= 0; i-- {
+	i := int32(sort.Search(len(ss), func(i int) bool { return ss[i].lo >= off }) - 1)
+	for ; i >= 0; i = ss[i].in {
 		if ss[i].hi > off {
 			return &ss[i]
 		}

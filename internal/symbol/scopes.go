@@ -353,7 +353,7 @@ func (w *scopeWalk) name(ref dieRef) (name, raw string) {
 		}
 		if next == 0 && u.lang != LangC && name != "" { // the last one stands in the namespace or class
 			if sp := u.enclosing(ref.off()); sp != nil {
-				prefix = sp.name
+				prefix = u.prefix(sp)
 			}
 		}
 		ref = next

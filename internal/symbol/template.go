@@ -15,10 +15,13 @@ type TemplateParam struct {
 }
 
 // TemplateParams returns the arguments of a struct, class or union in their order; those of a parameter pack stand in
-// the pack's place. They are decoded anew with every call.
+// the pack's place. They are decoded once; do not change them.
 func (t *Type) TemplateParams() []TemplateParam {
 	if t == nil || t.m == nil || t.die == 0 || t.Kind != KindStruct && t.Kind != KindUnion {
 		return nil
+	}
+	if known := t.template.Load(); known != nil {
+		return *known
 	}
 	var out []TemplateParam
 	err := t.m.guarded(func() error {
@@ -46,6 +49,7 @@ func (t *Type) TemplateParams() []TemplateParam {
 	if err != nil {
 		return nil
 	}
+	t.template.Store(&out)
 	return out
 }
 

@@ -79,6 +79,7 @@ type Type struct {
 	elemOnce sync.Once
 	elem     *Type
 	bodyOnce sync.Once
+	template atomic.Pointer[[]TemplateParam]
 	body     typeBody
 	settled  atomic.Bool // nothing that it contains by value contains it
 

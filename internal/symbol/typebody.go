@@ -65,7 +65,7 @@ func (t *Type) QualifiedName() string {
 		d := t.m.dwarf()
 		if u := d.unitOf(at); u != nil {
 			if s := u.enclosing(at.off()); s != nil {
-				name = s.name + t.Name
+				name = u.prefix(s) + t.Name
 			}
 		}
 		return nil

@@ -74,6 +74,7 @@ type unit struct {
 
 	scopeOnce sync.Once
 	scopes    []scopeSpan
+	prefixes  sync.Map // where a scope begins: what its prefix is, once asked for
 }
 
 func (u *unit) ref(off uint64) dieRef { return makeRef(u.sec.id, off) }

@@ -371,7 +371,7 @@ func (d *drainer) decode(rs *ringState) {
 	if hooks[rec.Hook].fn == nil {
 		return
 	}
-	fn := hooks[rec.Hook].fn
+	fn := hooks[rec.Hook].fn.ready()
 	if fn.want.planned {
 		d.planned(rs, hooks[rec.Hook], rec)
 		return

@@ -42,9 +42,10 @@ type function struct {
 
 	planned atomic.Int64 // calls, of want.planned
 
-	once sync.Once
-	id   event.FuncID
-	fame *fame // never nil
+	whole sync.Once // the plan's layout
+	once  sync.Once
+	id    event.FuncID
+	fame  *fame // never nil
 }
 
 // Functions that return twice, or on another stack, or have no caller: a frame of ours below them would be
@@ -112,8 +113,27 @@ func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []
 		fn.kind, fn.rets = hook.EnterOnly, true
 		fn.parts = partsOf(mod, code, fn.analysis)
 	}
-	fn.settleResult()
 	return fn
+}
+
+// ready makes the function's layout whole, once, when something of it is seen. It returns fn.
+func (fn *function) ready() *function {
+	fn.whole.Do(func() {
+		if fn.plan != nil {
+			fn.plan.Complete()
+			fn.settleResult()
+		}
+	})
+	return fn
+}
+
+// allReady makes all layouts whole, by the descriptions of types that held when the plans were made.
+func (t *target) allReady() {
+	t.fnMu.Lock()
+	defer t.fnMu.Unlock()
+	for _, fn := range t.functions {
+		fn.ready()
+	}
 }
 
 // settleResult notes what the plan says of the result.
@@ -164,7 +184,7 @@ func (fn *function) eventFunction() event.Function {
 
 // register gives the function its ID in the session.
 func (fn *function) register(sink collector.Sink) event.FuncID {
-	fn.once.Do(func() { fn.id = sink.Function(fn.eventFunction()) })
+	fn.once.Do(func() { fn.id = sink.Function(fn.ready().eventFunction()) })
 	return fn.id
 }
 
@@ -200,6 +220,9 @@ func (w want) options(walks *capture.Walks, modules []*symbol.Module) capture.Op
 	return o
 }
 
+// planAlone is how many functions compiled at once get their layouts only when they are called.
+const planAlone = 500
+
 // compileAll compiles functions on all CPUs, using what was compiled before.
 func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted map[int]want,
 	modules []*symbol.Module) []*function {
@@ -230,7 +253,9 @@ func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted ma
 	}
 	onAllCPUs(len(jobs), func(k int) {
 		w := jobs[k].want
-		made[k] = compile(mod, &fns[jobs[k].i], w, jobs[k].pad, targets, w.options(t.walks, modules))
+		o := w.options(t.walks, modules)
+		o.PlanAlone = len(jobs) > planAlone
+		made[k] = compile(mod, &fns[jobs[k].i], w, jobs[k].pad, targets, o)
 	})
 	t.fnMu.Lock()
 	defer t.fnMu.Unlock()

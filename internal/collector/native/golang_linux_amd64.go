@@ -87,6 +87,7 @@ func (fn *function) compileGo(pad int, o capture.Options) {
 		fn.golang.event = goEventOf(f.Name)
 		fn.plan = goEventPlan(fn.golang.event, &img.Layout)
 	} else {
+		o.PlanAlone = false
 		fn.plan, fn.planErr = capture.CompileGo(mod, f, o)
 	}
 	fn.settleResult()

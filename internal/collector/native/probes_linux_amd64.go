@@ -391,8 +391,12 @@ func (t *target) sieve() *symbol.Sieve {
 
 // describe takes up the user's descriptions of types as they are now. probeMu is held.
 func (t *target) describe() {
-	if t.walks.Own().Asked() {
-		t.walks.Describe(t.rt.natvis.For(t.cmd.ProjectRoot))
+	if !t.walks.Own().Asked() {
+		return
+	}
+	if own := t.rt.natvis.For(t.cmd.ProjectRoot); !t.walks.Own().Is(own) {
+		t.allReady()
+		t.walks.Describe(own)
 	}
 }
 

@@ -310,7 +310,14 @@ impl<T: Want> Want for Option<T> {
     fn want(&self, o: &mut Out) {
         match self {
             None => o.raw("null"),
-            Some(v) => v.want(o),
+            Some(v) => {
+                let from = o.text.len();
+                v.want(o);
+                if &o.text[from..] == "null" {
+                    o.text.truncate(from);
+                    o.raw("{\"Some\":null}");
+                }
+            }
         }
     }
 }
@@ -356,7 +363,14 @@ impl<T: Want> Want for OnceLock<T> {
     fn want(&self, o: &mut Out) {
         match self.get() {
             None => o.raw("null"),
-            Some(v) => v.want(o),
+            Some(v) => {
+                let from = o.text.len();
+                v.want(o);
+                if &o.text[from..] == "null" {
+                    o.text.truncate(from);
+                    o.raw("{\"Some\":null}");
+                }
+            }
         }
     }
 }
