@@ -33,11 +33,25 @@ var trivialForms = [][3]string{
 	{"(A, A)", "(a, a)", "[a,a]"}, {"(A, B, A)", "(a, b, a)", "[a,b,a]"}, {"Result<A, ()>", "Ok(a)", `{"Ok":a}`},
 }
 
-// trivialSources say where a function has its two scalars from: the parameters, and what a and b are in the body.
-var trivialSources = [][3]string{
-	{"a: A, b: B", "a, b", ""}, {"b: B, a: A", "b, a", ""}, {"pa: &A, pb: &B", "&a, &b", "let (a, b) = (*pa, *pb); "},
-	{"a: A, pb: &B", "a, &b", "let b = *pb; "}, {"p: (A, B)", "(a, b)", "let (a, b) = p; "}, {"", "", "let (a, b): (A, B) = (VA, VB); "},
-	{"p: &(A, B)", "&(a, b)", "let (a, b) = *p; "},
+// trivialSources say where a function has its two scalars from: the parameters, and what a and b are in the body. The
+// last are the parameters as they are shown.
+var trivialSources = [][4]string{
+	{"a: A, b: B", "a, b", "", "a=a b=b"}, {"b: B, a: A", "b, a", "", "b=b a=a"},
+	{"pa: &A, pb: &B", "&a, &b", "let (a, b) = (*pa, *pb); ", "pa=a pb=b"}, {"a: A, pb: &B", "a, &b", "let b = *pb; ", "a=a pb=b"},
+	{"p: (A, B)", "(a, b)", "let (a, b) = p; ", "p=[a,b]"}, {"", "", "let (a, b): (A, B) = (VA, VB); ", ""},
+	{"p: &(A, B)", "&(a, b)", "let (a, b) = *p; ", "p=[a,b]"},
+	{"p: Pair<A, B>, b: B", "Pair { x: a, y: b }, b", "let a = p.x; ", `p={"x":a,"y":b} b=b`},
+	{"p: CPair<A, B>, a: A", "CPair { x: a, y: b }, a", "let b = p.y; ", `p={"x":a,"y":b} a=a`},
+	{"p: Option<A>, b: B", "Some(a), b", "let a = p.unwrap(); ", "p=a b=b"},
+}
+
+// trivialArgs are the arguments of a source.
+func trivialArgs(shown string, r *strings.Replacer) (out []sigcorpus.Arg) {
+	for _, one := range strings.Fields(shown) {
+		name, form, _ := strings.Cut(one, "=")
+		out = append(out, sigcorpus.Arg{Name: name, JSON: r.Replace(form)})
+	}
+	return out
 }
 
 // generateTrivial makes a program of functions that do no more than to give what they are given.
@@ -65,6 +79,7 @@ func generateTrivial(seed uint64, n int) (string, []sigcorpus.Case) {
 		fmt.Fprintf(&main, "\t{ let (a, b): (%s, %s) = (%s, %s); bb(f%d(%s)); }\n", ta[0], tb[0], ta[1+va], tb[1+vb], i, src[1])
 		shown := strings.NewReplacer("Ok", "Ok", "a", ta[3+va], "b", tb[3+vb])
 		cases = append(cases, sigcorpus.Case{Func: fmt.Sprintf("f%d", i), Ret: shown.Replace(form[2]),
+			Args:      trivialArgs(src[3], shown),
 			Signature: fmt.Sprintf("seed %d: %s", seed, def)})
 	}
 	return b.String() + "fn main() {\n" + main.String() + "}\n", cases
@@ -88,10 +103,13 @@ var formsCPP = [][3]string{
 }
 
 // sourcesCPP are as trivialSources.
-var sourcesCPP = [][3]string{
-	{"A a, B b", "a, b", ""}, {"B b, A a", "b, a", ""}, {"const A &pa, const B &pb", "a, b", "A a = pa; B b = pb; "},
-	{"A a, B *pb", "a, &b", "B b = *pb; "}, {"Pair<A, B> p", "{a, b}", "A a = p.x; B b = p.y; "},
-	{"Kept<A> p, B b", "Kept<A>(a), b", "A a = p.x; "},
+var sourcesCPP = [][4]string{
+	{"A a, B b", "a, b", "", "a=a b=b"}, {"B b, A a", "b, a", "", "b=b a=a"},
+	{"const A &pa, const B &pb", "a, b", "A a = pa; B b = pb; ", "pa=a pb=b"}, {"A a, B *pb", "a, &b", "B b = *pb; ", "a=a"},
+	{"Pair<A, B> p", "{a, b}", "A a = p.x; B b = p.y; ", `p={"x":a,"y":b}`},
+	{"Kept<A> p, B b", "Kept<A>(a), b", "A a = p.x; ", `p={"x":a} b=b`},
+	{"std::optional<A> p, B b", "a, b", "A a = *p; ", "p=a b=b"}, {"Trio<A, B> *p", "&t", "A a = p->x; B b = p->y; ",
+		`p={"x":a,"y":b,"z":a}`},
 }
 
 // generateTrivialCPP does so for C++.
@@ -120,10 +138,11 @@ template <class T> void use(T &&v) { asm volatile("" : : "r"(&v) : "memory"); }
 			def = strings.Replace(def, "return "+types.Replace(form[1]), types.Replace(form[0])+" r = "+types.Replace(form[1])+"; return r", 1)
 		}
 		fmt.Fprintf(&b, "__attribute__((noinline)) %s\n", def)
-		fmt.Fprintf(&main, "\t{ %s a = %s; %s b = %s; use(f%d(%s)); }\n", ta[0], ta[1+va], tb[0], tb[1+vb], i,
-			types.Replace(src[1]))
-		cases = append(cases, sigcorpus.Case{Func: fmt.Sprintf("f%d", i),
-			Ret:       strings.NewReplacer("a", ta[3+va], "b", tb[3+vb]).Replace(form[2]),
+		fmt.Fprintf(&main, "\t{ %s a = %s; %s b = %s; Trio<%s, %s> t{a, b, a}; use(t); use(f%d(%s)); }\n", ta[0], ta[1+va],
+			tb[0], tb[1+vb], ta[0], tb[0], i, types.Replace(src[1]))
+		shown := strings.NewReplacer("a", ta[3+va], "b", tb[3+vb])
+		cases = append(cases, sigcorpus.Case{Func: fmt.Sprintf("f%d", i), Ret: shown.Replace(form[2]),
+			Args:      trivialArgs(src[3], shown),
 			Signature: fmt.Sprintf("seed %d: %s", seed, def)})
 	}
 	return b.String() + "int main() {\n" + main.String() + "}\n", cases
@@ -138,23 +157,32 @@ func checkTrivial(t *testing.T, seed uint64, n int, command string) {
 		optimised, file = !strings.Contains(command, "-O0"), "a.cc"
 	}
 	seen := traceBodies(t, build(t, file, source, append(strings.Fields(command), "-g")...), "")
-	var rets score
+	var args, rets score
 	for k := range cases {
 		c := &cases[k]
-		if o := seen[c.Func]; o == nil || !o.done {
+		o := seen[c.Func]
+		if o == nil || !o.done {
 			rets.uncalled++
-		} else {
-			rets.judge(t, c, "result", string(o.ret.AppendJSON(nil)), c.Ret, optimised)
+			continue
+		}
+		rets.judge(t, c, "result", string(o.ret.AppendJSON(nil)), c.Ret, optimised)
+		for _, a := range c.Args {
+			if v, ok := o.args.Get(a.Name); ok {
+				args.judge(t, c, a.Name, string(v.AppendJSON(nil)), a.JSON, optimised)
+			} else {
+				args.absent++
+			}
 		}
 	}
-	t.Logf("%s, seed %d: results: right %d, partly %d, optimized out %d, wrong %d; not called %d", command, seed,
-		rets.right, rets.partial, rets.missing, rets.wrong, rets.uncalled)
+	t.Logf("%s, seed %d: arguments: right %d, partly %d, optimized out %d, not described %d, wrong %d; results: right %d, "+
+		"partly %d, optimized out %d, wrong %d; not called %d", command, seed, args.right, args.partial, args.missing,
+		args.absent, args.wrong, rets.right, rets.partial, rets.missing, rets.wrong, rets.uncalled)
 }
 
 var trivialBuilds = append([]string{"g++ -std=c++17 -O0", "g++ -std=c++17 -O2", "clang++ -std=c++17 -O0",
 	"clang++ -std=c++17 -O1", "clang++ -std=c++17 -O2"}, closureBuilds...)
 
-// TestTrivial compares results of functions so short that their code says little of where the result is.
+// TestTrivial compares arguments and results of functions so short that their code says little of where the result is.
 func TestTrivial(t *testing.T) {
 	for i, command := range trivialBuilds {
 		t.Run(command, func(t *testing.T) {

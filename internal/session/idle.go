@@ -1,7 +1,9 @@
 package session
 
 import (
+	"context"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/sorting"
@@ -24,15 +26,16 @@ func (m *Manager) closeIdle() (later bool) {
 			ended = append(ended, s)
 		}
 	}
+	m.mu.Unlock()
 	sorting.By(ended, func(a, b *Session) int { return b.lastUsed().Compare(a.lastUsed()) })
+	ended = ended[min(len(ended), maxOpenEnded):]
+	idle := slices.DeleteFunc(slices.Clone(ended), func(s *Session) bool { return time.Since(s.lastUsed()) < m.idleAfter })
+	saved := m.saved(idle)
+	later = len(saved) < len(ended)
+	m.mu.Lock()
 	var drop []*Session
-	for i, s := range ended {
-		if i < maxOpenEnded {
-			continue
-		}
-		if time.Since(s.lastUsed()) < m.idleAfter {
-			later = true
-		} else if s.beginClose(true) {
+	for _, s := range saved {
+		if m.sessions[s.ID] == s && s.alone() && s.beginClose(true) {
 			delete(m.sessions, s.ID)
 			m.parting[s.ID] = make(chan struct{})
 			drop = append(drop, s)
@@ -52,6 +55,23 @@ func (m *Manager) closeIdle() (later bool) {
 		debug.FreeOSMemory()
 	}
 	return later
+}
+
+// saveLimit bounds how long what an ended session has not written yet holds others up.
+const saveLimit = 10 * time.Second
+
+// saved returns those of ended sessions that the disk has whole. On a full disk the others stay open: closed, what they
+// have not written would be lost.
+func (m *Manager) saved(ended []*Session) []*Session {
+	return slices.DeleteFunc(ended, func(s *Session) bool {
+		ctx, cancel := context.WithTimeout(context.Background(), saveLimit)
+		defer cancel()
+		err := s.st.Flush(ctx)
+		if err != nil && !s.unsaved.Swap(true) {
+			m.log.Warn("a session stays open that cannot be saved", "session", s.ID, "err", err)
+		}
+		return err != nil
+	})
 }
 
 // closeEnded closes what an ended session holds open. It has no users and is in no table any more.

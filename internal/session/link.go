@@ -114,10 +114,18 @@ func (m *Manager) Leave() bool {
 		m.mu.Unlock()
 		return false
 	}
-	var drop []*Session
-	for id, s := range m.sessions {
-		if s.Ended() && s.alone() && s.beginClose(true) {
-			delete(m.sessions, id)
+	var ended, drop []*Session
+	for _, s := range m.sessions {
+		if s.Ended() && s.alone() {
+			ended = append(ended, s)
+		}
+	}
+	m.mu.Unlock()
+	ended = m.saved(ended)
+	m.mu.Lock()
+	for _, s := range ended {
+		if m.sessions[s.ID] == s && s.alone() && s.beginClose(true) {
+			delete(m.sessions, s.ID)
 			drop = append(drop, s)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -73,6 +74,8 @@ type Session struct {
 	watched  chan struct{} // closed when watch has ended
 
 	tracing chan struct{} // a token: who changes probes holds it, so that waiting can be cancelled
+
+	unsaved atomic.Bool // it was told that it stays open
 
 	mu        sync.Mutex
 	meta      Info // static parts, and how it ended

@@ -296,6 +296,9 @@ func TestUnhookable(t *testing.T) {
 	if got := reason("gone"); !strings.HasPrefix(got, "gone: ") || !strings.Contains(got, "inlined") {
 		t.Errorf("Unhookable(gone) = %q", got)
 	}
+	if got := reason("@file:values.c"); !strings.Contains(got, "gone: ") || strings.Contains(got, "puts: ") {
+		t.Errorf("Unhookable(@file:values.c) = %q", got)
+	}
 	if got := reason("puts"); !strings.Contains(got, "declared") {
 		t.Errorf("Unhookable(puts) = %q", got)
 	}

@@ -48,9 +48,8 @@ type Module struct {
 	dwOnce sync.Once
 	dw     *dwarfData
 
-	ghostOnce sync.Once
-	ghosts    []Unhookable
-	ghostFns  []Function
+	ghostOnce  sync.Once
+	ghostNames []string // of ix.ghosts
 
 	ehOnce sync.Once
 	eh     *frameTables
@@ -405,29 +404,38 @@ const OnlyDeclared = "it is only declared here: its code is in another module, o
 // Unhookable returns the functions that the patterns match and that have no code: inlined
 // everywhere, discarded by the linker, or only declared. Functions that have code are never listed.
 func (m *Module) Unhookable(patterns *Sieve) []Unhookable {
-	m.ghostOnce.Do(m.loadGhosts)
+	byName := slices.ContainsFunc(patterns.patterns, func(p *Pattern) bool { return p.kind == patternName })
+	if byName {
+		m.ghostOnce.Do(m.loadGhosts)
+	}
 	var out []Unhookable
-	for i := range m.ghostFns {
+	for i := range m.ix.ghosts {
+		g := &m.ix.ghosts[i]
+		f := Function{Raw: g.raw, File: g.file, Line: g.line, Language: m.Language}
+		if byName {
+			f.Name = m.ghostNames[i]
+		}
 		some := false
-		if patterns.Match(&m.ghostFns[i], func(int) { some = true }); some {
-			out = append(out, m.ghosts[i])
+		if patterns.Match(&f, func(int) { some = true }); some {
+			if !byName {
+				f.name(g.raw)
+			}
+			out = append(out, Unhookable{Function: f.Name, Reason: g.reason.String(), File: g.file, Line: g.line})
 		}
 	}
 	return out
 }
 
-// loadGhosts demangles the functions without code; done once, when somebody asks.
+// loadGhosts demangles the functions without code; done once, when somebody asks for some by name.
 func (m *Module) loadGhosts() {
 	gs := m.ix.ghosts
-	m.ghosts, m.ghostFns = make([]Unhookable, len(gs)), make([]Function, len(gs))
+	m.ghostNames = make([]string, len(gs))
 	const chunk = 256
 	_ = parallelN((len(gs)+chunk-1)/chunk, func(c int) {
 		for i := c * chunk; i < min((c+1)*chunk, len(gs)); i++ {
-			g := &gs[i]
-			f := Function{Raw: g.raw, File: g.file, Line: g.line, Language: m.Language}
-			f.name(g.raw)
-			m.ghostFns[i] = f
-			m.ghosts[i] = Unhookable{Function: f.Name, Reason: g.reason.String(), File: g.file, Line: g.line}
+			f := Function{Raw: gs[i].raw, Language: m.Language}
+			f.name(gs[i].raw)
+			m.ghostNames[i] = f.Name
 		}
 	})
 }
