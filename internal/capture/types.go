@@ -34,8 +34,9 @@ type typeTable struct {
 	known    []*formatter
 	walks    *Walks
 	making   making
-	alone    bool // only walks are wanted, not the forms of what lies deeper
-	short    bool // some form found no room, and what it leads to was not looked at
+	alone    bool     // only walks are wanted, not the forms of what lies deeper
+	short    bool     // some form found no room, and what it leads to was not looked at
+	filled   []unmade // the forms that were made
 	rust     bool
 	golang   bool
 
@@ -87,6 +88,7 @@ func (tt *typeTable) make() {
 			tt.fillView(n.i, &v, n.t, n.view, n.level)
 		} else {
 			tt.fill(n.i, &v, n.t, n.level)
+			tt.filled = append(tt.filled, n)
 		}
 		if n.named && v.Size <= 4 {
 			v.Class = value.ClassChar
@@ -110,8 +112,9 @@ func (tt *typeTable) settle() {
 		made = append(made, q)
 	}
 	if !tt.short {
-		tt.walks.settle(made)
+		tt.walks.settle(made, tt.filled)
 	}
+	tt.filled = nil
 }
 
 // later notes a pointee of the form that is made as number i.
@@ -139,6 +142,9 @@ func (tt *typeTable) at(t *symbol.Type, level int) int32 {
 	i := tt.add(value.Type{Name: s.Name, Size: size32(s), Elem: -1, Discr: value.TypeField{Type: -1}})
 	if !named {
 		tt.index[s] = i
+	}
+	if tt.alone && tt.walks.filledAt(s, level) {
+		return i
 	}
 	tt.near = append(tt.near, unmade{i: i, t: s, level: level, named: named})
 	return i

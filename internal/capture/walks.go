@@ -40,7 +40,9 @@ type Walks struct {
 
 	contained containment
 
-	settled map[*symbol.Type]int // types whose walks are there, to how many pointers behind an object of theirs
+	// Types whose walks are there, to how many pointers behind an object of theirs: of objects that pointers lead to, and
+	// of those that lie in others or are passed, whose own walk is their owner's.
+	settled, filled map[*symbol.Type]int
 }
 
 // Own returns the user's descriptions of types.
@@ -69,6 +71,7 @@ func (w *Walks) Describe(own *natvis.Set) {
 	w.changes++
 	clear(w.ids)
 	clear(w.settled)
+	clear(w.filled)
 	w.forms.Clear()
 	w.viewForms.Clear()
 	w.virtuals.Clear()
@@ -106,7 +109,7 @@ const (
 // read; both may be nil.
 func NewWalks(own *natvis.Set, secrets *secret.Names) *Walks {
 	return &Walks{own: own, secrets: secrets, ids: map[walkKey]uint16{}, built: map[uint16]bool{}, ends: map[uint16]bool{},
-		wipes: map[uint16]bool{}, next: value.WalkFirst}
+		wipes: map[uint16]bool{}, next: value.WalkFirst, settled: map[*symbol.Type]int{}, filled: map[*symbol.Type]int{}}
 }
 
 // Programs returns the programs from the n-th on, in the order in which they were made. Every program that an earlier
@@ -155,25 +158,32 @@ func (w *Walks) publish(made []WalkProgram) {
 
 // settledAt reports that all walks are there that an object of type t needs where so many pointers behind it are
 // followed.
-func (w *Walks) settledAt(t *symbol.Type, level int) bool {
+func (w *Walks) settledAt(t *symbol.Type, level int) bool { return w.reaches(w.settled, t, level) }
+
+// filledAt does so for an object that lies in another or is passed: its own walk aside.
+func (w *Walks) filledAt(t *symbol.Type, level int) bool { return w.reaches(w.filled, t, level) }
+
+func (w *Walks) reaches(of map[*symbol.Type]int, t *symbol.Type, level int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	to, ok := w.settled[t.Strip()]
+	to, ok := of[t.Strip()]
 	return ok && to >= level
 }
 
-// settle notes types for settledAt.
-func (w *Walks) settle(made []pointee) {
+// settle notes types for settledAt and filledAt.
+func (w *Walks) settle(made []pointee, filled []unmade) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.settled == nil {
-		w.settled = map[*symbol.Type]int{}
-	}
-	for _, q := range made {
-		t := q.t.Strip()
-		if to, ok := w.settled[t]; !ok || to < q.level {
-			w.settled[t] = q.level
+	note := func(in map[*symbol.Type]int, t *symbol.Type, level int) {
+		if to, ok := in[t]; !ok || to < level {
+			in[t] = level
 		}
+	}
+	for i := range made {
+		note(w.settled, made[i].t.Strip(), made[i].level)
+	}
+	for i := range filled {
+		note(w.filled, filled[i].t, filled[i].level)
 	}
 }
 
