@@ -151,32 +151,13 @@ template <class T> void use(T &&v) { asm volatile("" : : "r"(&v) : "memory"); }
 func checkTrivial(t *testing.T, seed uint64, n int, command string) {
 	t.Helper()
 	source, cases := generateTrivial(seed, n)
-	optimised, file := strings.Contains(command, "-O") || strings.Contains(command, "opt-level"), "a.rs"
+	optimised, file := rustOptimised(command), "a.rs"
 	if strings.Contains(command, "++") {
 		source, cases = generateTrivialCPP(seed, n)
 		optimised, file = !strings.Contains(command, "-O0"), "a.cc"
 	}
 	seen := traceBodies(t, build(t, file, source, append(strings.Fields(command), "-g")...), "")
-	var args, rets score
-	for k := range cases {
-		c := &cases[k]
-		o := seen[c.Func]
-		if o == nil || !o.done {
-			rets.uncalled++
-			continue
-		}
-		rets.judge(t, c, "result", string(o.ret.AppendJSON(nil)), c.Ret, optimised)
-		for _, a := range c.Args {
-			if v, ok := o.args.Get(a.Name); ok {
-				args.judge(t, c, a.Name, string(v.AppendJSON(nil)), a.JSON, optimised)
-			} else {
-				args.absent++
-			}
-		}
-	}
-	t.Logf("%s, seed %d: arguments: right %d, partly %d, optimized out %d, not described %d, wrong %d; results: right %d, "+
-		"partly %d, optimized out %d, wrong %d; not called %d", command, seed, args.right, args.partial, args.missing,
-		args.absent, args.wrong, rets.right, rets.partial, rets.missing, rets.wrong, rets.uncalled)
+	judgeCalls(t, fmt.Sprintf("%s, seed %d", command, seed), cases, seen, optimised)
 }
 
 var trivialBuilds = append([]string{"g++ -std=c++17 -O0", "g++ -std=c++17 -O2", "clang++ -std=c++17 -O0",
