@@ -35,7 +35,7 @@ func llvmTuple(f *form) bool {
 func llvmOptional(f *form) bool {
 	engaged, _, ok := f.any(path{"__engaged_"})
 	off, t, ok1 := f.any(path{"__val_"})
-	return ok && ok1 && f.Choice(engaged, 1, choice{is: []uint64{1}, t: t, off: off}, choice{})
+	return ok && ok1 && f.Choice(engaged, 1, choice{name: "value", is: []uint64{1}, t: t, off: off}, choice{})
 }
 
 // llvmVariant is {__impl_: {__data, __index}}, with all alternatives at the start of the first.

@@ -72,7 +72,7 @@ func gnuHeads(t *symbol.Type, off int64) (out []head, ok bool) {
 func gnuOptional(f *form) bool {
 	engaged, _, ok := f.any(path{"_M_payload", "_M_engaged"})
 	off, t, ok1 := f.any(path{"_M_payload", "_M_payload", "_M_value"}, path{"_M_payload", "_M_payload"})
-	return ok && ok1 && f.Choice(engaged, 1, choice{is: []uint64{1}, t: t, off: off}, choice{})
+	return ok && ok1 && f.Choice(engaged, 1, choice{name: "value", is: []uint64{1}, t: t, off: off}, choice{})
 }
 
 // gnuVariant is {_M_u, _M_index}, with all alternatives at the start of the first.

@@ -16,7 +16,8 @@ import (
 //	ns::f(int, char)      exact name and parameters (C++; for languages whose symbols have no
 //	                      parameters the part in parentheses is ignored)
 //	ns::*                 * is any text within one segment: it stops at ::, in Go at . and /
-//	ns::**  **::run       ** is any text, across segments; between separators also none: a::**::b is a::b, too
+//	ns::**  **::run       ** is any text, across segments; between separators also none: a::**::b is a::b, too;
+//	                      in Go, a/b/** are the functions of a/b and of the packages below
 //	get?                  ? is one character within a segment
 //	@exceptions           no function, but exceptions thrown and caught
 //	@coverage             no function's calls, but which of the user's functions run at all
@@ -51,6 +52,7 @@ type Pattern struct {
 	exact    bool   // no wildcard
 	native   []byte // tokens for :: names
 	golang   []byte // tokens for Go names
+	goRoot   []byte // of pkg/**: for functions of pkg itself, as pkg/... of Go's tools has it
 	hasArgs  bool   // native has < >
 	params   []byte // tokens of the parameter list, nil without one
 	literal  string // longest identifier that a matching name must hold
@@ -269,7 +271,8 @@ func (p *Pattern) matchOne(f *Function, name string) bool {
 	}
 	var buf [256]byte
 	if f.Language == LangGo {
-		return glob(p.golang, normalizeGo(buf[:0], name, !p.hasArgs))
+		n := normalizeGo(buf[:0], name, !p.hasArgs)
+		return glob(p.golang, n) || p.goRoot != nil && glob(p.goRoot, n)
 	}
 	n := normalize(buf[:0], name, !p.hasArgs)
 	if glob(p.native, n) {

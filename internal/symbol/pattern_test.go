@@ -91,6 +91,8 @@ func TestPatternMatch(t *testing.T) {
 		{"main.(*T).M", gg, []string{"main.(*T).M", "main.(*T[go.shape.int]).M"}, []string{"main.(*U).M", "main.T.M"}},
 		{"main.**", gg, []string{"main.main.func1", "main.(*T).M"}, []string{"x/main.f"}},
 		{"github.com/a/b.F", gg, []string{"github.com/a/b.F"}, []string{"github.com/a/b.G"}},
+		{"github.com/a/b/**", gg, []string{"github.com/a/b.F", "github.com/a/b.(*T).M", "github.com/a/b/c.F"},
+			[]string{"github.com/a/bc.F", "github.com/a.F"}},
 		{"github.com/**", gg, []string{"github.com/a/b.F"}, []string{"gitlab.com/a/b.F"}},
 		{"github.com/*/b.F", gg, []string{"github.com/a/b.F"}, []string{"github.com/a/c/b.F"}},
 	}

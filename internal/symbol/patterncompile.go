@@ -31,6 +31,9 @@ func (p *Pattern) compile(body string) (int, string) {
 	}
 	goMarked, _, _ := markWildcards(s)
 	p.golang = joinMid(normalizeGo(nil, strings.ReplaceAll(goMarked, "(\x04", "(*"), false))
+	if root, ok := strings.CutSuffix(goMarked, "/\x05"); ok {
+		p.goRoot = joinMid(normalizeGo(nil, root+".\x05", false))
+	}
 	for _, c := range p.golang {
 		p.hasArgs = p.hasArgs || c == tokOpen
 	}

@@ -143,6 +143,7 @@ func (w *writer) typ(t *Type) {
 const (
 	bitSigned = 1
 	bitDeeper = 2
+	bitPlain  = 4 // of pointers; variants have a byte of it, too
 )
 
 func (t *Type) bits() (b byte) {
@@ -151,6 +152,9 @@ func (t *Type) bits() (b byte) {
 	}
 	if t.Deeper {
 		b |= bitDeeper
+	}
+	if t.Plain {
+		b |= bitPlain
 	}
 	return b
 }
@@ -319,7 +323,7 @@ func (r *reader) field(f *Field) {
 func (r *reader) typ(t *Type) {
 	t.Class = Class(r.byte())
 	bits := r.byte()
-	t.Signed, t.Deeper = bits&bitSigned != 0, bits&bitDeeper != 0
+	t.Signed, t.Deeper, t.Plain = bits&bitSigned != 0, bits&bitDeeper != 0, bits&bitPlain != 0
 	t.Name = r.str()
 	t.Size = r.u32()
 	t.Elem = r.i32()

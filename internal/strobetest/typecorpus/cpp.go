@@ -163,7 +163,7 @@ func (g *graph) showCPP(e *texpr) string {
 			"\"\\\":\"; show%d(o, x.second, d + %d); } o += '}';\n", inner, deeper)
 	case kOptional:
 		return fmt.Sprintf("  if (!v) o += \"null\"; else { std::string s; show%d(s, *v, d); o += s == \"null\" ? "+
-			"\"{\\\"*\\\":null}\" : s; }\n", inner)
+			"\"{\\\"value\\\":null}\" : s; }\n", inner)
 	case kVariant:
 		return fmt.Sprintf("  if (v.index() == 0) o += std::to_string(std::get<0>(v)); else show%d(o, std::get<1>(v), d);\n",
 			inner)
