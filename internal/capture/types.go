@@ -271,7 +271,7 @@ func (tt *typeTable) pointer(i int32, v *value.Type, t *symbol.Type, level int) 
 	default:
 		return
 	}
-	v.Walk, v.Plain = tt.pointeeWalk(e), t.Kind == symbol.KindPointer && (tt.golang || !tt.isReference(t))
+	v.Walk, v.Plain = tt.pointeeWalk(e), !tt.isReference(t)
 	tt.later(i, v, t.Elem(), level)
 }
 
