@@ -12,6 +12,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 	"github.com/strobe-debug/strobe/internal/strobetest/typecorpus"
 	"github.com/strobe-debug/strobe/internal/symbol"
+	"github.com/strobe-debug/strobe/internal/value"
 )
 
 // TestPlanAlone compares plans that were made alone, and completed later, with those that had their layouts at once: the
@@ -60,5 +61,28 @@ func TestPlanAlone(t *testing.T) {
 			}
 			t.Logf("%s, depth %d: %d functions, %d walks, forms %d, whole %d", name, depth, len(fns), walks, types, whole)
 		}
+	}
+}
+
+// TestPlanAloneOfAFileThatIsGone: what cannot be completed names its types, and shows no value for them.
+func TestPlanAloneOfAFileThatIsGone(t *testing.T) {
+	m, err := symbol.Open(build(t, "a.c", `struct in { int x; }; struct s { struct in a; long b; };
+int f1(struct s v) { return v.a.x; } int f2(struct s v) { return v.a.x; } int main() { return 0; }`, "gcc", "-g"),
+		symbol.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Depth: 3, Walks: NewWalks(nil, nil), PlanAlone: true}
+	var second *Function
+	for _, name := range []string{"f1", "f2"} {
+		if second, err = Compile(m, find(t, m, name), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Close()
+	second.Complete()
+	if l := second.Layout; len(l.Args) != 1 || l.Types[l.Args[0].Type].Class != value.ClassOpaque ||
+		l.Types[l.Args[0].Type].Name != "s" {
+		t.Errorf("it has %+v", l)
 	}
 }

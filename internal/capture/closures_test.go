@@ -140,11 +140,17 @@ func TestClosures(t *testing.T) {
 
 // TestSoakClosures does so with other programs, for as long as STROBE_SOAK says.
 func TestSoakClosures(t *testing.T) {
+	soakSeeds(t, closureBuilds, func(t *testing.T, seed uint64, command string) { checkClosures(t, seed, 100, command) })
+}
+
+// soakSeeds checks programs of other seeds, from STROBE_CORPUS_SEED on, each built in all ways, for as long as
+// STROBE_SOAK says or until one is wrong.
+func soakSeeds(t *testing.T, builds []string, check func(t *testing.T, seed uint64, command string)) {
 	until := time.Now().Add(strobetest.Soak(t))
 	seed, _ := strconv.ParseUint(os.Getenv("STROBE_CORPUS_SEED"), 10, 64)
 	for ; time.Now().Before(until) && !t.Failed(); seed++ {
-		for _, command := range closureBuilds {
-			t.Run(command, func(t *testing.T) { checkClosures(t, 1000+seed, 100, command) })
+		for _, command := range builds {
+			t.Run(command, func(t *testing.T) { check(t, 1000+seed, command) })
 		}
 	}
 }

@@ -60,14 +60,19 @@ type Function struct {
 	// Finish are the watches that FinishRecord computes; nil for most functions.
 	Finish []Finish
 
-	complete func() *value.Layout // of a layout that has no forms of what pointers lead to
+	complete func() *value.Layout // makes one that has the forms of all types; nil: it is whole
 }
 
-// Complete makes a layout whole that was left short by Options.PlanAlone. It is not for concurrent use.
+// Complete makes a layout whole that was left short by Options.PlanAlone. Where the debug information cannot be read any
+// more, the short one stays, which names the types that it does not have. It is not for concurrent use.
 func (f *Function) Complete() {
-	if f.complete != nil {
-		f.Layout, f.complete = f.complete(), nil
+	if f.complete == nil {
+		return
 	}
+	if whole := f.complete(); whole != nil {
+		f.Layout = whole
+	}
+	f.complete = nil
 }
 
 // GuessedStack is the window of stack arguments for functions whose parameters are not known.
@@ -93,8 +98,9 @@ type Options struct {
 	Depth int    // how many pointers are followed, one behind the other: 1 to 10
 	Walks *Walks // the session's walk programs, to which those of the function's types are added
 
-	// PlanAlone leaves out of the layout what pointers lead to, until Complete: of thousands of functions few are called,
-	// and layouts are what takes time and memory. Until then the walks must not be described anew.
+	// PlanAlone leaves out of the layout, until Complete, types that other functions have and what pointers lead to: of
+	// thousands of functions few are called, and layouts take time and memory. Until then Walks.Describe must not be
+	// called.
 	PlanAlone bool
 
 	Out     bool             // read what pointer arguments lead to again at the exit
@@ -130,8 +136,11 @@ func Compile(m *symbol.Module, f *symbol.Function, o Options) (*Function, error)
 	if o.PlanAlone {
 		o.PlanAlone = false
 		out.complete = func() *value.Layout {
-			full, _ := Compile(m, f, o) // its error was told
-			return full.Layout
+			whole, err := Compile(m, f, o)
+			if err != nil {
+				return nil
+			}
+			return whole.Layout
 		}
 	}
 	return out, nil

@@ -29,17 +29,18 @@ func fillRust(f *symbol.Function, sig *symbol.Signature, homes []home, result re
 		fillBetween(sig, homes, next)
 		return
 	}
-	// What it has of its function comes first, in a register or two, and is no parameter. A neighbour tells.
+	// What it has of its function comes first, in none to two registers, and is no parameter. Neighbours tell.
+	best := homes
 	for env := range 3 {
 		tried := slices.Clone(homes)
 		for _, k := range fillBetween(sig, tried, next+env) {
 			tried[k] = nowhere
 		}
-		if missing(tried) < missing(homes) {
-			copy(homes, tried)
-			return
+		if missing(tried) < missing(best) {
+			best = tried
 		}
 	}
+	copy(homes, best)
 }
 
 func isClosure(name string) bool {
@@ -55,8 +56,8 @@ func missing(homes []home) (n int) {
 	return n
 }
 
-// fillBetween fills homes from the general register next on, and returns which of them no known one confirms: those
-// where all is filled.
+// fillBetween fills homes from the general register next on, and returns those that it filled if no parameter's register
+// was known, so that nothing confirms where it began.
 func fillBetween(sig *symbol.Signature, homes []home, next int) (pending []int) {
 	stack, known := int32(0), false
 	for i := range homes {

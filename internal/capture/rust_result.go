@@ -282,12 +282,11 @@ func handedThrough(need [4]bool, seen *results, sig *symbol.Signature, code []by
 
 // loadsWhole reports unoptimised code that loads more into the one register of c than own has in it: the whole of a
 // pair.
-func loadsWhole(own, c resultHome, code []byte) bool {
+func loadsWhole(own, c resultHome, loads *[4]int) bool {
 	need := c.needs()
 	if c.missing || c.memory || len(c.places) != 1 {
 		return false
 	}
-	loads, _ := lastLoads(code)
 	for _, p := range own.places {
 		part := resultHome{places: []place{p}}
 		if p.kind != srcNone && part.needs() == need && p.size < c.places[0].size {
@@ -303,9 +302,8 @@ func loadsWhole(own, c resultHome, code []byte) bool {
 
 // loadsPacked reports unoptimised code that loads as many bytes as the result has into rax last, and none into the
 // register of floats that the result would be in by itself.
-func loadsPacked(own resultHome, size int64, code []byte) bool {
+func loadsPacked(own resultHome, size int64, loads *[4]int) bool {
 	need := own.needs()
-	loads, _ := lastLoads(code)
 	return len(own.places) == 1 && need[resXMM0] && !need[resRAX] && loads[resRAX] == int(size) && loads[resXMM0] == 0
 }
 
@@ -340,19 +338,20 @@ func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, co
 		(use.external || !sig.Optimized) {
 		return own // whoever calls has it there, whatever the code shows: a part may only be handed through
 	}
-	if !sig.Optimized && size <= 8 && loadsWhole(own, c, code) {
-		return c
-	}
-	if !sig.Optimized && size <= 8 && !bare(sig.Return) && loadsPacked(own, size, code) {
-		return packed(size) // repr(C), which no debug information tells
-	}
-	if !sig.Optimized && size <= 8 && mangledRust(f) && !own.memory {
+	if !sig.Optimized && size <= 8 {
 		// LLVM puts together what is handed out whole in memory, and loads it in front of the return
-		if loads, latest := lastLoads(code); own.needs()[resRAX] && c.needs() == [4]bool{resXMM0: true} &&
-			latest == resXMM0 && loads[resXMM0] == int(size) {
+		loads, latest := lastLoads(code)
+		switch {
+		case loadsWhole(own, c, &loads):
 			return c
+		case !bare(sig.Return) && loadsPacked(own, size, &loads):
+			return packed(size) // repr(C), which no debug information tells
+		case !mangledRust(f) || own.memory:
+		case own.needs()[resRAX] && c.needs() == [4]bool{resXMM0: true} && latest == resXMM0 && loads[resXMM0] == int(size):
+			return c
+		default:
+			return own
 		}
-		return own
 	}
 	seen := readResults(code)
 	wide := true

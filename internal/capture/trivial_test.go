@@ -5,13 +5,9 @@ package capture
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/strobe-debug/strobe/internal/strobetest"
 	"github.com/strobe-debug/strobe/internal/strobetest/sigcorpus"
 )
 
@@ -175,11 +171,5 @@ func TestTrivial(t *testing.T) {
 
 // TestSoakTrivial does so with other programs, for as long as STROBE_SOAK says.
 func TestSoakTrivial(t *testing.T) {
-	until := time.Now().Add(strobetest.Soak(t))
-	seed, _ := strconv.ParseUint(os.Getenv("STROBE_CORPUS_SEED"), 10, 64)
-	for ; time.Now().Before(until) && !t.Failed(); seed++ {
-		for _, command := range trivialBuilds {
-			t.Run(command, func(t *testing.T) { checkTrivial(t, 1000+seed, 300, command) })
-		}
-	}
+	soakSeeds(t, trivialBuilds, func(t *testing.T, seed uint64, command string) { checkTrivial(t, seed, 300, command) })
 }

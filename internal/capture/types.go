@@ -144,6 +144,7 @@ func (tt *typeTable) at(t *symbol.Type, level int) int32 {
 		tt.index[s] = i
 	}
 	if tt.alone && tt.walks.filledAt(s, level) {
+		tt.types[i].Class = value.ClassOpaque // for where Complete cannot
 		return i
 	}
 	tt.near = append(tt.near, unmade{i: i, t: s, level: level, named: named})

@@ -90,7 +90,6 @@ func (fn *function) compileGo(pad int, o capture.Options) {
 		o.PlanAlone = false
 		fn.plan, fn.planErr = capture.CompileGo(mod, f, o)
 	}
-	fn.settleResult()
 }
 
 // goRuntime reports packages whose functions may run on any stack and without a goroutine.

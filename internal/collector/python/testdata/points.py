@@ -2,6 +2,7 @@
 import os
 import sys
 import threading
+import time
 
 KEPT = []
 level = 1
@@ -203,6 +204,10 @@ def main_own():
     same = sys.gettrace() is trace
     sys.settrace(None)
     print(same, "line" in seen)
+    for _ in range(3000):  # until the agent was seen
+        if os.path.exists(sys.argv[2]):
+            break
+        time.sleep(0.01)
 
 
 globals()["main_" + sys.argv[1]]()
