@@ -63,8 +63,8 @@ type Function struct {
 	complete func() *value.Layout // makes one that has the forms of all types; nil: it is whole
 }
 
-// Complete makes a layout whole that was left short by Options.PlanAlone. Where the debug information cannot be read any
-// more, the short one stays, which names the types that it does not have. It is not for concurrent use.
+// Complete makes a layout whole that was left short by Options.PlanAlone. Where the debug information cannot be read
+// any more, the short one stays, which names the types that it does not have. It is not for concurrent use.
 func (f *Function) Complete() {
 	if f.complete == nil {
 		return

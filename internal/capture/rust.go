@@ -56,8 +56,8 @@ func missing(homes []home) (n int) {
 	return n
 }
 
-// fillBetween fills homes from the general register next on, and returns those that it filled if no parameter's register
-// was known, so that nothing confirms where it began.
+// fillBetween fills homes from the general register next on, and returns those that it filled if no parameter's
+// register was known, so that nothing confirms where it began.
 func fillBetween(sig *symbol.Signature, homes []home, next int) (pending []int) {
 	stack, known := int32(0), false
 	for i := range homes {
