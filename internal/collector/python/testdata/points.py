@@ -2,7 +2,6 @@
 import os
 import sys
 import threading
-import time
 
 KEPT = []
 level = 1
@@ -204,10 +203,11 @@ def main_own():
     same = sys.gettrace() is trace
     sys.settrace(None)
     print(same, "line" in seen)
+    never = threading.Event()
     for _ in range(3000):  # until the agent was seen
         if os.path.exists(sys.argv[2]):
             break
-        time.sleep(0.01)
+        never.wait(0.01)
 
 
 globals()["main_" + sys.argv[1]]()
