@@ -303,7 +303,7 @@ func (p *placed) end(cmd *exec.Cmd, out *bytes.Buffer) {
 		err := cmd.Wait()
 		late.Stop()
 		if code := cmd.ProcessState.ExitCode(); code != 5 || out.String() != "bad 0\n" {
-			p.note(&p.harmed, "%s: attached to, it ended with %d (%v) and %q", p.what, code, err, out.String())
+			p.note(&p.harmed, "%s: attached to, it ended with %d (%v) and %q: %s", p.what, code, err, out.String(), p.crash())
 		}
 	} else if text := p.output(); st.ExitCode == nil || *st.ExitCode != 5 || text != "bad 0\n" {
 		p.note(&p.harmed, "%s: it ended as %s %s %v with %q: %s", p.what, st.Status, st.Signal, st.ExitCode, text, p.crash())

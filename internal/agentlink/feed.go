@@ -56,8 +56,10 @@ type feed struct {
 
 // function is one of the process's, by the agent's number.
 type function struct {
-	id   event.FuncID
-	name string
+	id       event.FuncID
+	name     string
+	secret   bool // what it gives is one, by its name
+	doubtful bool // and only if it is a text
 }
 
 // maxWaits is for how many rounds a record waits for another stream to tell of its function or lane.
@@ -154,8 +156,8 @@ func (f *feed) redact(r *record) {
 	}
 	n := 0
 	if gives := r.kind == kindExit || r.kind == kindYield; gives && r.flags&flagThrown == 0 {
-		if name := f.functions[r.fn].name; f.secrets.Result(name) {
-			if r.payload = value.RedactedTree(r.payload, f.secrets.Doubtful(name)); value.IsRedacted(r.payload) {
+		if fn := f.functions[r.fn]; fn.secret {
+			if r.payload = value.RedactedTree(r.payload, fn.doubtful); value.IsRedacted(r.payload) {
 				n++
 			}
 		}
@@ -186,7 +188,11 @@ func (f *feed) function(r *record) {
 		})
 		f.known[key] = id
 	}
-	f.functions[r.fn] = function{id, fn.Name}
+	of := function{id: id, name: fn.Name}
+	if f.secrets != nil && f.secrets.Result(fn.Name) {
+		of.secret, of.doubtful = true, f.secrets.Doubtful(fn.Name)
+	}
+	f.functions[r.fn] = of
 }
 
 func (f *feed) lane(r *record) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
@@ -50,7 +51,30 @@ type Names struct {
 	yes, no *regexp.Regexp
 	in      *scanner // yes without its anchors
 	result  *regexp.Regexp
-	known   sync.Map // name to bool
+	secrets memo // which names are those of secrets
+	doubts  memo // which of those are doubtful
+}
+
+// memo keeps what was found of names. Keys of a program's maps are without end, but not all of them are names: long
+// ones are not kept, and no more than maxNames.
+type memo struct {
+	known sync.Map // name to bool
+	n     atomic.Int32
+}
+
+const maxNames = 1 << 16
+
+// of is what is true of a name, which is found once.
+func (m *memo) of(name string, find func() bool) bool {
+	if is, ok := m.known.Load(name); ok {
+		return is.(bool)
+	}
+	is := find()
+	if len(name) <= 64 && m.n.Load() < maxNames {
+		m.n.Add(1)
+		m.known.Store(name, is)
+	}
+	return is
 }
 
 // New returns the built-in names with a user's changes: words that commas separate, each to be added, or with a "-"
@@ -109,22 +133,20 @@ func (n *Names) Secret(name string) bool {
 	if n == nil || name == "" {
 		return false
 	}
-	if known, ok := n.known.Load(name); ok {
-		return known.(bool)
-	}
-	is := n.yes.MatchString(name) && !n.no.MatchString(name)
-	if len(name) <= 64 { // keys of a program's maps are without end, but not all of them are names
-		n.known.Store(name, is)
-	}
-	return is
+	return n.secrets.of(name, func() bool { return n.yes.MatchString(name) && !n.no.MatchString(name) })
 }
 
 // Doubtful reports, of the name of a secret, that it may be what parsers call a part of what they read: only texts of
 // such a name are secrets, numbers and objects are looked into.
 func (n *Names) Doubtful(name string) bool {
-	name = lastPart(name)
-	rest := strings.ReplaceAll(strings.ToLower(name), "token", "")
-	return n != nil && len(rest) < len(name) && !credentials.MatchString(name) && !n.yes.MatchString(rest)
+	if n == nil {
+		return false
+	}
+	return n.doubts.of(name, func() bool {
+		name := lastPart(name)
+		rest := strings.ReplaceAll(strings.ToLower(name), "token", "")
+		return len(rest) < len(name) && !credentials.MatchString(name) && !n.yes.MatchString(rest)
+	})
 }
 
 // In reports whether bytes have a word of a secret's name in them.

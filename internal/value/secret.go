@@ -39,8 +39,8 @@ func RedactJSON(payload []byte, names *secret.Names) (out []byte, n int) {
 }
 
 func redact(payload []byte, names *secret.Names, instead string) (out []byte, n int) {
-	if names == nil || len(payload) == 0 {
-		return payload, 0
+	if names == nil || len(payload) == 0 || !names.In(payload) && !bytes.Contains(payload, []byte(`\u`)) {
+		return payload, 0 // most have no such word, and none can be hidden in an escape
 	}
 	r := treeRedactor{p: treeParser{s: payload}, all: payload, names: names, instead: instead}
 	for more := true; more; more = len(r.p.s) > 0 { // bodies have one value for each line
