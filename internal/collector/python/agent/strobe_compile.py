@@ -176,7 +176,7 @@ def _renew(rules, source, modules, functions, running):
     if wanted:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the user's source: they were given once
-            _wrap(tree.body, wanted)
+            _wrap(tree.body, wanted, expected)
             made = compile(tree, source.path, "exec", dont_inherit=True)
         source.new = {key_of(c): c for _, c in codes_in(made)}
     else:
@@ -280,27 +280,42 @@ def _put(constants, i, new):
 
 
 _STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of statements, handlers and cases
+# What holds statements, and where.
+_HOLDERS = {t: [f for f in t._fields if f in _STATEMENTS] for t in vars(ast).values()
+            if type(t) is type and issubclass(t, ast.AST) and not issubclass(t, (ast.expr, ast.mod))}
+_HOLDERS = {t: fields for t, fields in _HOLDERS.items() if fields}
 
 
-def _wrap(statements, wanted):
+def _held(node):
+    """The lists of statements in a statement, a handler or a case."""
+    return [part for part in [getattr(node, f) for f in _HOLDERS.get(type(node), ())] if part]
+
+
+def _wrap(statements, wanted, codes):
     """Functions stand among statements: expressions, which are most of a tree, are not looked at."""
     for node in statements:
-        for field in _STATEMENTS:
-            inner = getattr(node, field, None)
-            if type(inner) is list and inner:
-                _wrap(inner, wanted)
+        if type(node) not in _HOLDERS:
+            continue
+        for inner in _held(node):
+            _wrap(inner, wanted, codes)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
             f = wanted.get((first, node.name))
             if f is not None:
-                _wrap_function(node, f)
+                _wrap_function(node, f, codes[first, node.name].co_flags & _GENERATORS)
+
+
+_GENERATORS = 0x20 | 0x200  # CO_GENERATOR, CO_ASYNC_GENERATOR
 
 
 def _call(at, name, *args):
-    call = ast.Call(ast.Name(name, ast.Load()), list(args), [])
-    for node in ast.walk(call):
-        if isinstance(node, ast.expr) and not hasattr(node, "lineno"):
+    """A call whose own nodes stand where at does. Arguments without a place are new."""
+    call = ast.copy_location(ast.Call(ast.copy_location(ast.Name(name, ast.Load()), at), list(args), []), at)
+    for node in args:
+        if not hasattr(node, "lineno"):
             ast.copy_location(node, at)
+            for inner in getattr(node, "elts", ()):
+                ast.copy_location(inner, at)
     return call
 
 
@@ -308,21 +323,28 @@ def _number(f):
     return ast.Constant(f.number)
 
 
-class _Body(ast.NodeTransformer):
-    """The returns and yields of one function."""
+_WITHIN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)  # what has returns of its own
 
-    def __init__(self, f, leaving):
-        self.f, self.leaving = f, leaving
+
+def _wrap_returns(statements, f, leaving):
+    for s in statements:
+        if isinstance(s, ast.Return):
+            value = s.value or ast.copy_location(ast.Constant(None), s)
+            s.value = _call(value, leaving, _number(f), value)
+        elif type(s) in _HOLDERS and not isinstance(s, _WITHIN):
+            for part in _held(s):
+                _wrap_returns(part, f, leaving)
+
+
+class _Yields(ast.NodeTransformer):
+    """The yields of one generator, which stand in expressions."""
+
+    def __init__(self, f):
+        self.f = f
 
     def skip(self, node):
         return node
     visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = skip
-
-    def visit_Return(self, node):
-        self.generic_visit(node)
-        value = node.value or ast.copy_location(ast.Constant(None), node)
-        node.value = _call(value, self.leaving, _number(self.f), value)
-        return node
 
     def visit_Yield(self, node):
         self.generic_visit(node)
@@ -336,23 +358,23 @@ def _returns_amid(statements, within=False):
     for s in statements:
         if isinstance(s, ast.Return) and within:
             return True
-        if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if type(s) not in _HOLDERS or isinstance(s, _WITHIN):
             continue
         inside = within or isinstance(s, (ast.With, ast.AsyncWith)) or bool(getattr(s, "finalbody", None))
-        for field in _STATEMENTS:
-            part = getattr(s, field, None)
-            if isinstance(part, list) and _returns_amid(part, inside):
-                return True
+        if any([_returns_amid(part, inside) for part in _held(s)]):
+            return True
     return False
 
 
-def _wrap_function(node, f):
+def _wrap_function(node, f, generator):
     body = node.body
     doc = []
     if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
         doc, body = body[:1], body[1:]
     amid = _returns_amid(body)
-    body = [_Body(f, "__strobe_keep__" if amid else "__strobe_exit__").visit(s) for s in body]
+    if generator:
+        body = [_Yields(f).visit(s) for s in body]
+    _wrap_returns(body, f, "__strobe_keep__" if amid else "__strobe_exit__")
     a = node.args
     names = [p.arg for p in a.posonlyargs + a.args] + ([a.vararg.arg] if a.vararg else []) + [
         p.arg for p in a.kwonlyargs] + ([a.kwarg.arg] if a.kwarg else [])
