@@ -181,7 +181,9 @@ func scripts(name string, in strobetest.Interpreter) strobetest.Subject {
 	sub := strobetest.Subject{Name: name, Lang: "js", Interpreter: in,
 		Lacks:  map[string]string{"a child that was forked is traced": "JavaScript has no fork"},
 		Cannot: map[string]string{}}
-	lateLacks(sub.Lacks)
+	if in.Name == "bun" || in.Name == "deno" {
+		lateLacks(sub.Lacks)
+	}
 	// process.execve came with 22.15 and 23.11.
 	if in.Name == "deno" || in.Command("-e", "process.exit(process.execve ? 0 : 1)").Run() != nil {
 		sub.Lacks["what a process becomes by exec is traced"] = "it has no exec: process.execve came with Node 22.15"

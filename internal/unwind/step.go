@@ -89,11 +89,17 @@ var sigreturns = [][]byte{
 }
 
 func (u *Unwinder) isSigreturn(pc uint64) bool {
-	var b [9]byte
-	if pc == 0 || u.mem.read(pc, b[:]) != nil {
-		return false
-	}
-	return bytes.HasPrefix(b[:], sigreturns[0]) || bytes.HasPrefix(b[:], sigreturns[1])
+	var b [SigreturnBytes]byte
+	return pc != 0 && u.mem.read(pc, b[:]) == nil && IsSigreturn(b[:])
+}
+
+// SigreturnBytes is as much code as IsSigreturn looks at.
+const SigreturnBytes = 9
+
+// IsSigreturn reports code to which handlers of signals return: the word on the stack that leads there is the kernel's,
+// with what it interrupted behind it (struct rt_sigframe).
+func IsSigreturn(code []byte) bool {
+	return bytes.HasPrefix(code, sigreturns[0]) || bytes.HasPrefix(code, sigreturns[1])
 }
 
 // contextRegs is where struct ucontext, which the kernel lays on the stack, keeps registers: by

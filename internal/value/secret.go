@@ -13,14 +13,22 @@ const redactedTree = `{"$":"redacted"}`
 // RedactedTree is what stands for a payload that is a secret, where it is not only yes, no or nothing; one that is
 // doubtful (secret.Names.Doubtful) is one only if it is a text.
 func RedactedTree(payload []byte, doubtful bool) []byte {
-	switch string(payload) {
-	case "null", "true", "false":
+	if tellsNothing(payload) {
 		return payload
 	}
 	if doubtful && !isText(payload) {
 		return payload
 	}
 	return []byte(redactedTree)
+}
+
+// tellsNothing reports a value that is only yes, no or nothing: a text without characters, too.
+func tellsNothing(payload []byte) bool {
+	switch string(payload) {
+	case "null", "true", "false", `""`:
+		return true
+	}
+	return false
 }
 
 // IsRedacted reports a payload that is a secret's.
@@ -71,8 +79,7 @@ func (r *treeRedactor) at() int { return len(r.all) - len(r.p.s) }
 
 // replace puts what stands for a secret in place of what lies between two offsets.
 func (r *treeRedactor) replace(lo, hi int) {
-	switch string(r.all[lo:hi]) {
-	case "null", "true", "false":
+	if tellsNothing(r.all[lo:hi]) {
 		return
 	}
 	r.out = append(append(r.out, r.all[r.from:lo]...), r.instead...)

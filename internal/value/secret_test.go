@@ -15,6 +15,7 @@ func TestRedactTree(t *testing.T) {
 		`{"c":{"$":"obj","t":"C","v":{"api_key":[1,2]}}}`: `{"c":{"$":"obj","t":"C","v":{"api_key":{"$":"redacted"}}}}`,
 		`{"h":{"$":"dict","v":[["Cookie","x"],["a",2]]}}`: `{"h":{"$":"dict","v":[["Cookie",{"$":"redacted"}],["a",2]]}}`,
 		`{"token":null,"secret":true,"a\"b":"\\"}`:        `{"token":null,"secret":true,"a\"b":"\\"}`,
+		`{"password":"","token":{"secret":""}}`:           `{"password":"","token":{"secret":""}}`,
 		`{"token":{"password":"x"},"passwd":"y"}`:         `{"token":{"password":{"$":"redacted"}},"passwd":{"$":"redacted"}}`,
 		`{"token":"x","tokens":["x"],"next_token":258}`:   `{"token":{"$":"redacted"},"tokens":{"$":"redacted"},"next_token":258}`,
 		`{"token":{"$":"text","v":"x"},"auth_token":{}}`:  `{"token":{"$":"redacted"},"auth_token":{"$":"redacted"}}`,

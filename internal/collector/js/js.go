@@ -151,8 +151,12 @@ func (rt *Runtime) stays(img collector.Image) string {
 
 func (rt *Runtime) capabilities(h *agentlink.Hello) collector.Capabilities {
 	c := collector.Capabilities{Runtime: rt.name, FunctionTracing: "full", Breakpoints: "none", Stepping: "none"}
-	c.Limitations = append([]string{"Functions of files in node_modules, of builtins and of eval are not traced."},
-		rt.limits...)
+	packages := "Functions in node_modules are traced where a pattern at the launch names their package or files: " +
+		"express.**, file:node_modules/express/**; those of builtins and of eval are not."
+	if rt.name == "bun" {
+		packages = "Functions of files in node_modules, of builtins and of eval are not traced."
+	}
+	c.Limitations = append([]string{packages}, rt.limits...)
 	if rt.name != "bun" {
 		c.Breakpoints, c.Stepping = "full", "full"
 	} else {

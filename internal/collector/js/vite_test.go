@@ -1,7 +1,6 @@
 package js
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -32,14 +31,7 @@ func TestConfigurationOfVite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range viteFiles {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeAll(t, dir, viteFiles)
 	app := filepath.Join(dir, "app")
 	for _, in := range strobetest.Nodes(t) {
 		r := runIn(t, in, app, everything, filepath.Join(dir, "node_modules/tool/bin.mjs"), app)

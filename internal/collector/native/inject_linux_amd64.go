@@ -28,6 +28,9 @@ func (p *process) findTools() (err error) {
 	if err != nil {
 		return err
 	}
+	if len(maps) == 0 { // its memory goes first when it ends
+		return ptrace.ErrGone
+	}
 	p.gadget, err = findGadget(p.mem, maps)
 	return err
 }

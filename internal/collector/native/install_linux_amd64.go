@@ -298,42 +298,43 @@ func (p *process) spareInterrupted(ws windows, ways []wayBack) {
 	lo, hi := ws[0].addr, ws[len(ws)-1].addr+jumpBytes
 	buf := make([]byte, scanBytes)
 	for _, th := range p.allThreads() {
-		for off := range p.readStack(th, buf) / 8 {
-			v := binary.LittleEndian.Uint64(buf[off*8:])
-			if v >= lo && v <= hi {
-				ws.find(v).oneByte()
-			}
-			for i := range ways {
-				if v >= ways[i].lo && v <= ways[i].at {
-					ways[i].site.oneByte()
+		p.eachStack(p.stackPointer(th), func(sp uint64) []byte { return p.readStack(sp, buf) }, func(b []byte) bool {
+			for ; len(b) >= 8; b = b[8:] {
+				v := binary.LittleEndian.Uint64(b)
+				if v >= lo && v <= hi {
+					ws.find(v).oneByte()
+				}
+				for i := range ways {
+					if v >= ways[i].lo && v <= ways[i].at {
+						ways[i].site.oneByte()
+					}
 				}
 			}
-		}
+			return true
+		})
 	}
 }
 
-// readStack reads what lies above a thread's stack pointer, and returns how much it got.
-func (p *process) readStack(th *thread, buf []byte) int {
-	var sp uint64
-	if th.stopped {
-		regs, err := ptrace.GetRegs(th.tid)
-		if err != nil {
-			return 0
-		}
-		sp = regs.Rsp
-	} else {
-		sp = blockedSP(th.p.pid, th.tid)
+// stackPointer is that of a thread that is stopped or waits in the kernel, 0 where it is not known.
+func (p *process) stackPointer(th *thread) uint64 {
+	if !th.stopped {
+		return blockedSP(th.p.pid, th.tid)
 	}
-	if sp == 0 {
+	regs, err := ptrace.GetRegs(th.tid)
+	if err != nil {
 		return 0
 	}
-	sp &^= 7
-	for n := len(buf); n >= 512; n /= 2 {
+	return regs.Rsp
+}
+
+// readStack reads what lies from sp up, nil where nothing does.
+func (p *process) readStack(sp uint64, buf []byte) []byte {
+	for n := len(buf); n >= 512 && sp != 0; n /= 2 {
 		if p.mem.Read(sp, buf[:n]) == nil {
-			return n
+			return buf[:n]
 		}
 	}
-	return 0
+	return nil
 }
 
 // metTrap reports that a stopped thread has just run an int3, which is still to be handled: it stands behind the first

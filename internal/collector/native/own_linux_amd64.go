@@ -261,27 +261,30 @@ func (p *process) threadFree(th *thread, maps []mapping) bool {
 // ours reports whether an address is in a stub or in the agent.
 func (p *process) ours(pc uint64) bool { return p.inStub(pc) || pc-p.regionAddr < ring.CodeBytes }
 
-// stackFree reports that no word of a stack, from sp up, leads into a stub.
+// stackFree reports that no word of a thread's stacks, from sp up, leads into a stub.
 func (p *process) stackFree(sp uint64, maps []mapping) bool {
-	for _, m := range maps {
-		if sp < m.lo || sp >= m.hi {
-			continue
+	known := true
+	read := func(sp uint64) []byte {
+		for _, m := range maps {
+			if sp < m.lo || sp >= m.hi {
+				continue
+			}
+			b := make([]byte, min((m.hi-sp)&^7, maxStackScan))
+			if m.hi-sp > maxStackScan || p.mem.Read(sp, b) != nil {
+				known = false
+			}
+			return b
 		}
-		if m.hi-sp > maxStackScan {
-			return false
-		}
-		b := make([]byte, (m.hi-sp)&^7)
-		if p.mem.Read(sp, b) != nil {
-			return false
-		}
+		return nil
+	}
+	return p.eachStack(sp, read, func(b []byte) bool {
 		for ; len(b) >= 8; b = b[8:] {
-			if w := binary.LittleEndian.Uint64(b); p.inStub(w) {
+			if p.inStub(binary.LittleEndian.Uint64(b)) {
 				return false
 			}
 		}
-		return true
-	}
-	return false
+		return known
+	})
 }
 
 // waitsAt returns where a thread waits in a system call. False: it does not, or is stopped.

@@ -118,11 +118,19 @@ var Rules = class {
     }
     return out ? 0 : depth;
   }
-  // reaches says whether rules name files that are not the user's own.
+  // reaches says whether rules name files that are not the user's own: by their paths, or a package's by what its functions
+  // are called.
   reaches(file) {
-    return this.list.some((r) => !r.not && (r.on === "contains" || r.on === "path" && r.glob.includes("node_modules")) && r.test({ path: file }, ""));
+    return this.list.some((r) => !r.not && (r.on === "contains" || r.on === "path" && r.glob.includes("node_modules") ? r.test({ path: file }, "") : r.on === "name" && ofPackage(r.glob, file)));
   }
 };
+function ofPackage(glob, file) {
+  const at2 = file.lastIndexOf("/node_modules/"), begins = /^[^*?]*/.exec(glob)[0];
+  const name = at2 < 0 ? "" : /^(?:@[^/]*\/)?[^/]*/.exec(file.slice(at2 + 14))[0].replace("/", ".") + ".";
+  if (!name || !begins.startsWith(name)) return false;
+  const module = moduleOf(file, "/") + ".";
+  return begins.startsWith(module) || begins !== glob && module.startsWith(begins);
+}
 function matchedFrom(names, from, bundled, root) {
   if (!from || from === names.path) return names;
   return bundled || isMadeOfUserFiles(names.path) ? matched(from, root, names.main) : { ...names, path: from };

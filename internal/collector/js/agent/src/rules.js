@@ -114,11 +114,21 @@ export class Rules {
     return out ? 0 : depth;
   }
 
-  // reaches says whether rules name files that are not the user's own.
+  // reaches says whether rules name files that are not the user's own: by their paths, or a package's by what its functions
+  // are called.
   reaches(file) {
-    return this.list.some(r => !r.not && (r.on === 'contains' || r.on === 'path' && r.glob.includes('node_modules'))
-      && r.test({ path: file }, ''));
+    return this.list.some(r => !r.not && (r.on === 'contains' || r.on === 'path' && r.glob.includes('node_modules')
+      ? r.test({ path: file }, '') : r.on === 'name' && ofPackage(r.glob, file)));
   }
+}
+
+// ofPackage says whether a glob that begins with a package's name may be of functions of one of its files.
+function ofPackage(glob, file) {
+  const at = file.lastIndexOf('/node_modules/'), begins = /^[^*?]*/.exec(glob)[0];
+  const name = at < 0 ? '' : /^(?:@[^/]*\/)?[^/]*/.exec(file.slice(at + 14))[0].replace('/', '.') + '.';
+  if (!name || !begins.startsWith(name)) return false;
+  const module = moduleOf(file, '/') + '.';
+  return begins.startsWith(module) || begins !== glob && module.startsWith(begins);
 }
 
 // matchedFrom is that of a function that a compiler has moved: it answers to its own file. In a bundle it has the name that
