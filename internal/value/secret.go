@@ -111,19 +111,19 @@ func (r *treeRedactor) value(nested int) bool {
 }
 
 // name passes over a text and returns it, as it is written where nothing is escaped in it.
-func (r *treeRedactor) name() (string, bool) {
+func (r *treeRedactor) name() ([]byte, bool) {
 	s := r.p.s
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
 		case '"':
 			r.p.s = s[i+1:]
-			return string(s[1:i]), true
+			return s[1:i], true
 		case '\\':
 			t, err := r.p.text()
-			return t, err == nil
+			return []byte(t), err == nil
 		}
 	}
-	return "", false
+	return nil, false
 }
 
 func (r *treeRedactor) members(nested int) bool {
@@ -146,12 +146,12 @@ func (r *treeRedactor) members(nested int) bool {
 }
 
 // under passes over a value that has a name.
-func (r *treeRedactor) under(name string, nested int) bool {
-	if !r.names.Secret(name) {
+func (r *treeRedactor) under(name []byte, nested int) bool {
+	if !r.names.In(name) || !r.names.Secret(string(name)) {
 		return r.value(nested + 1)
 	}
 	r.p.space()
-	if r.names.Doubtful(name) && !isText(r.p.s) {
+	if r.names.Doubtful(string(name)) && !isText(r.p.s) {
 		return r.value(nested + 1)
 	}
 	lo, was := r.at(), *r
@@ -176,7 +176,7 @@ var texts = [][]byte{[]byte(`"`), []byte(`{"$":"text"`), []byte(`{"$":"bytes"`)}
 // elems passes over a list; one of a name and a value is of a mapping.
 func (r *treeRedactor) elems(nested int) bool {
 	r.p.s = r.p.s[1:]
-	name := ""
+	var name []byte
 	for i := 0; ; i++ {
 		switch {
 		case r.p.next(']'):
@@ -192,7 +192,7 @@ func (r *treeRedactor) elems(nested int) bool {
 			}
 			continue
 		}
-		pair := ""
+		var pair []byte
 		if i == 1 {
 			pair = name
 		}
