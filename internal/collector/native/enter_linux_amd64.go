@@ -125,8 +125,7 @@ type injection struct {
 	script  *collector.Script
 	find    func(string) (uint64, bool)
 	errno   uint64
-	returns []uint64 // where a signal's handler returns to
-	lenient bool     // long enough nothing but traces of a handler kept a thread from it
+	lenient bool // long enough nothing but traces of a handler kept a thread from it
 
 	anywhere bool // the thread need not wait in a system call
 	waits    bool // it does
@@ -190,7 +189,6 @@ func (t *target) newInjection(p *process, s *collector.Script) (*injection, erro
 		if a, _, ok := mod.Symbol("__errno_location"); ok {
 			in.errno = uint64(a) + m.bias
 		}
-		in.returns = p.handlerReturns(m)
 	}
 	if in.errno == 0 {
 		return nil, in.explain(errors.New("it has no C library of its own in a file, and only glibc has been tried"))

@@ -1,8 +1,6 @@
 package native
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -149,28 +147,5 @@ func (in *injection) handles(regs *ptrace.Regs) bool {
 			return true
 		}
 	}
-	const sp, cs = 21 * 8, 24 * 8 // in struct rt_sigframe: what was interrupted
-	for le, at := binary.LittleEndian, 0; at+cs+8 <= n; at += 8 {
-		if slices.Contains(in.returns, le.Uint64(b[at:])) && le.Uint16(b[at+cs:]) == code64 && le.Uint64(b[at+sp:]) != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// handlerReturns finds where handlers of signals return to: mov rax, SYS_rt_sigreturn; syscall.
-func (p *process) handlerReturns(libc *loaded) (at []uint64) {
-	insns := []byte{0x48, 0xc7, 0xc0, unix.SYS_RT_SIGRETURN, 0, 0, 0, 0x0f, 0x05}
-	b := make([]byte, libc.codeHi-libc.code)
-	if p.mem.Read(libc.code, b) != nil {
-		return nil
-	}
-	for from := 0; ; {
-		i := bytes.Index(b[from:], insns)
-		if i < 0 {
-			return at
-		}
-		at = append(at, libc.code+uint64(from+i))
-		from += i + len(insns)
-	}
+	return len(in.p.interruptedAt(b[:n])) > 0
 }

@@ -269,10 +269,12 @@ func (p *process) stackFree(sp uint64, maps []mapping) bool {
 			if sp < m.lo || sp >= m.hi {
 				continue
 			}
-			b := make([]byte, min((m.hi-sp)&^7, maxStackScan))
-			if m.hi-sp > maxStackScan || p.mem.Read(sp, b) != nil {
+			if m.hi-sp > maxStackScan {
 				known = false
+				return []byte{}
 			}
+			b := make([]byte, (m.hi-sp)&^7)
+			known = known && p.mem.Read(sp, b) == nil
 			return b
 		}
 		return nil

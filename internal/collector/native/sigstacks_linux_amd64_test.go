@@ -10,9 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// sigstacksProgram waits for a byte in a handler of a signal that has a stack of its own: in work, which was called
-// ("called"), or in a handler without a stack of its own, which has interrupted work at its second instruction
-// ("amid"). Then it goes on in work.
+// sigstacksProgram waits for a byte in a handler of a signal that has a stack of its own: below called, or below a
+// handler without a stack of its own, which has interrupted amid at its second instruction. Then it goes on there.
 const sigstacksProgram = `
 #define _GNU_SOURCE
 #include <signal.h>

@@ -287,8 +287,8 @@ _HOLDERS = {t: fields for t, fields in _HOLDERS.items() if fields}
 
 
 def _held(node):
-    """The lists of statements in a statement, a handler or a case."""
-    return [part for part in [getattr(node, f) for f in _HOLDERS.get(type(node), ())] if part]
+    """The lists of statements in one that holds some, a handler or a case."""
+    return [part for part in [getattr(node, f) for f in _HOLDERS[type(node)]] if part]
 
 
 def _wrap(statements, wanted, codes):
