@@ -145,7 +145,11 @@ extern "C" __attribute__((noinline)) long told(long n) { __asm__ volatile(""); r
 extern "C" __attribute__((noinline)) long wide(const std::map<std::string, Item> &m, long n) { __asm__ volatile(""); return (long)m.size() + n; }
 static void tick(int) { ticks = ticks + 1; if (told(3) != 7) wrong = wrong + 1; }
 static std::map<std::string, Item> items;
-static void *loop(void *n) { for (long i = 0; i < (long)n; i++) if (wide(items, i) != 30 + i) wrong = wrong + 1; return nullptr; }
+static void *loop(void *n)
+{
+	for (long i = 0; i < (long)n || (ticks < 20 && i < 10000000); i++) if (wide(items, i) != 30 + i) wrong = wrong + 1;
+	return nullptr;
+}
 int main()
 {
 	for (int i = 0; i < 30; i++) {
@@ -166,7 +170,7 @@ int main()
 	pthread_sigmask(SIG_BLOCK, &s, nullptr);
 	for (auto &x : t) pthread_join(x, nullptr);
 	setitimer(ITIMER_REAL, &never, nullptr);
-	printf("%d, %ld wrong\n", ticks > 2, wrong);
+	printf("%d, %ld wrong\n", ticks >= 20, wrong);
 	return wrong ? 9 : 5;
 }
 `

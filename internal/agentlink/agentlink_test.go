@@ -179,6 +179,46 @@ func TestOtherStreamTells(t *testing.T) {
 	}
 }
 
+// TestBacklogKeepsOrder: a call that is entered in a stream with more than a round reads, and left in another one, which
+// was read to its end, is whole; so is one that is entered and left while a round reads.
+func TestBacklogKeepsOrder(t *testing.T) {
+	b := strobetest.NewBook()
+	l := testLink(t, b)
+	one := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 1}, size: 2 * roundBytes}
+	one.write(kindLane, 0, 0, 1, 0, 0, `{"tid":7,"name":"m"}`)
+	one.write(kindLane, 0, 0, 2, 0, 0, `{"of":1,"name":"virtual"}`)
+	one.write(kindFunction, 0, 1, 0, 0, 0, `{"name":"f"}`)
+	one.write(kindEnter, 0, 1, 1, 0, 0, `{"a":"`+strings.Repeat("x", roundBytes)+`"}`)
+	one.write(kindExit, 0, 1, 1, 0, 0, "null")
+	one.write(kindEnter, 0, 1, 2, 1, 0, "{}")
+	two := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 2}, size: 1 << 16, ts: one.ts}
+	two.write(kindExit, 0, 1, 2, 0, 0, "5")
+	for range 20 {
+		l.rounds.mu.Lock()
+		l.rounds.round(false)
+		l.rounds.mu.Unlock()
+	}
+	soon := b.Now() + b.Start + int64(200*time.Millisecond)
+	one.ts, two.ts = soon, soon
+	two.write(kindExit, 0, 1, 2, 0, 0, "6")
+	if err := l.rounds.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	one.ts -= 2 // was there before, and is read only now
+	one.write(kindEnter, 0, 1, 2, 1, 0, "{}")
+	l.rounds.finish(aPID, "")
+	if got := b.Text(); strings.Count(got, "\n") != 5 || !strings.HasSuffix(got, `
+function_enter m (async 1) f under m {}
+function_exit m (async 1) f 5
+function_enter m (async 1) f under m {}
+function_exit m (async 1) f 6`) {
+		t.Errorf("got %q", got[max(0, len(got)-500):])
+	}
+	if c := l.rounds.complaints(); len(c) > 0 {
+		t.Errorf("%q", c)
+	}
+}
+
 func TestLostAreCounted(t *testing.T) {
 	b := strobetest.NewBook()
 	l := testLink(t, b)

@@ -103,12 +103,14 @@ func (r *rounds) end() {
 	close(r.stop)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for {
-		if _, more := r.round(true); !more {
-			break
-		}
-	}
+	r.discover()
 	for _, f := range r.feeds {
+		if f.ended {
+			continue
+		}
+		for more := true; more; {
+			more = r.read(f)
+		}
 		f.close(math.MaxInt64)
 	}
 }
@@ -189,7 +191,8 @@ func alive(pid int) bool {
 	return err == nil
 }
 
-// round reads every stream once. With all what was just written is passed on, too.
+// round reads every stream once. With all what was written right before it is passed on, too; what comes meanwhile is
+// not: of a call that goes from thread to thread one stream may have been read too early for it, and another not.
 func (r *rounds) round(all bool) (records int64, more bool) {
 	now := r.l.opts.Sink.Now()
 	r.discover()
@@ -206,12 +209,13 @@ func (r *rounds) round(all bool) (records int64, more bool) {
 			}
 			s.seen = now
 			if r.readStream(f, n, s) {
-				more = true
+				more = true // what it has behind that comes before what others have by now
+				oldest = min(oldest, s.last-f.startMono+recordLate)
 			}
 		}
 		records += f.count() - before
 		if all {
-			f.flush()
+			f.flushUntil(oldest)
 			more = more || len(f.pending) > 0
 		} else {
 			f.flushUntil(oldest - recordLate)

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/iochan"
 )
 
 // Book is a collector.Sink that keeps what it gets. Its fields are for when nobody writes any more; its methods are
@@ -84,7 +84,7 @@ func (b *Book) CodeName(int32, uint64, int64, string) {}
 func (b *Book) Ended(int, collector.ExitInfo) {}
 
 // Now implements collector.Sink.
-func (b *Book) Now() int64 { return time.Now().UnixNano() }
+func (b *Book) Now() int64 { return iochan.Monotonic() - b.Start }
 
 // StartMono implements collector.Sink.
 func (b *Book) StartMono() int64 { return b.Start }

@@ -247,8 +247,15 @@ static const char *why_later(jthread thread) {
     return state & JVMTI_THREAD_STATE_IN_NATIVE ? "is in native code" : "has not come to a place where it can stand";
 }
 
+// left waits for a thread that was let go and has not woken yet: what it is asked before it has left is undone by that.
+static void left(long tid, long until) {
+    for (struct stop *s = stop_of(tid); s && s->busy && s->going && now_ms() < until; s = stop_of(tid))
+        await(&stood, stood, 1);
+}
+
 static void pause_now(JNIEnv *jni, long q, long wanted) {
     enum { MOST = STOPS };
+    long until = now_ms() + PAUSE_MS;
     jint n = 0;
     jthread *all = NULL;
     struct stop *rows[MOST];
@@ -259,8 +266,10 @@ static void pause_now(JNIEnv *jni, long q, long wanted) {
         void *tid = NULL;
         (*agent.ti)->GetThreadLocalStorage(agent.ti, all[i], &tid);
         struct stop *s = NULL;
-        if (tid && (!wanted || wanted == (long)tid) && of_program(jni, all[i]))
+        if (tid && (!wanted || wanted == (long)tid) && of_program(jni, all[i])) {
+            left((long)tid, until);
             s = make_row(jni, (long)tid, all[i]);
+        }
         if (s && !s->standing && asked < MOST) {
             s->how = 'p';
             s->passed = NULL;
@@ -270,12 +279,11 @@ static void pause_now(JNIEnv *jni, long q, long wanted) {
         (*jni)->DeleteLocalRef(jni, all[i]);
     }
     (*agent.ti)->Deallocate(agent.ti, (unsigned char *)all);
-    long until = now_ms() + PAUSE_MS;
     for (;;) {
-        int seen = stood, left = 0;
+        int seen = stood, missing = 0;
         for (int i = 0; i < asked; i++)
-            left += !rows[i]->standing && rows[i]->tid;
-        if (!left || now_ms() >= until)
+            missing += !rows[i]->standing && rows[i]->tid;
+        if (!missing || now_ms() >= until)
             break;
         await(&stood, seen, 20);
     }

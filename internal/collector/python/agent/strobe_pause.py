@@ -37,7 +37,7 @@ class Wrong(Exception):
 
 
 class Paused:
-    __slots__ = ("ident", "tid", "pid", "n", "frames", "queue", "refs", "busy")
+    __slots__ = ("ident", "tid", "pid", "n", "frames", "queue", "refs", "busy", "going")
 
     def __init__(self, top):
         self.ident, self.tid, self.pid = _thread.get_ident(), _thread.get_native_id(), os.getpid()
@@ -49,6 +49,11 @@ class Paused:
         self.queue = SimpleQueue()
         self.refs = {}  # (kind, id) -> ref
         self.busy = False  # it runs what it was asked
+        self.going = False  # it was let go, and has perhaps not woken yet
+
+    def go(self, work):
+        self.going = True
+        self.queue.put(work)
 
     def ref(self, kind, about, thing):
         key = (kind, about)
@@ -168,8 +173,13 @@ def error(q, code, text):
     return '{"m":"error","q":%d,"code":"%s","message":%s}' % (q, code, quote(text))
 
 
-def _paused(tid):
+def _standing(tid):
     p = paused.get(tid)
+    return None if p is None or p.going else p
+
+
+def _paused(tid):
+    p = _standing(tid)
     if p is None:
         raise Wrong("not-paused", "thread %s is not paused" % tid)
     return p
@@ -177,7 +187,7 @@ def _paused(tid):
 
 def _thing(ref):
     found = _of_ref.get(ref)
-    if found is None or paused.get(found[0].tid) is not found[0]:
+    if found is None or _standing(found[0].tid) is not found[0]:
         raise Wrong("not-paused", "the thread that %s was told of has gone on; ask when it is paused again" % ref)
     return found
 
@@ -185,10 +195,10 @@ def _thing(ref):
 def _pause(q, m):
     tid = m.get("tid") or 0
     stacks = steps.stacks()
-    standing = {p.ident for p in list(paused.values())}
+    standing = {p.ident for p in list(paused.values()) if not p.going}
     tids = {i: look.tid_of(i) for i in stacks}
     if tid:
-        if tid in paused:
+        if _standing(tid):
             agent.send('{"m":"pausing","q":%d,"later":[]}' % q)
             return
         stacks = {i: f for i, f in stacks.items() if tids[i] == tid}
@@ -216,7 +226,7 @@ def _pause(q, m):
 
 def _go(q, m):
     tids = m.get("tids") or []
-    found = [paused[t] for t in tids if t in paused]
+    found = [p for p in map(_standing, tids) if p]
     waiting = [i for i, t in list(steps.wanted.items()) if t in tids]
     if tids and not found and not waiting:
         raise Wrong("not-paused", "none of these threads is paused")
@@ -226,7 +236,7 @@ def _go(q, m):
         points.events.settle([])
     agent.send('{"m":"going","q":%d}' % q)
     for p in found:
-        p.queue.put(None)
+        p.go(None)
 
 
 def _step(q, m):
@@ -237,7 +247,7 @@ def _step(q, m):
     if how == steps.LINE and not (m.get("file") and m.get("line")):
         raise Wrong("bad", "a step to a line wants its file and line")
     agent.send('{"m":"going","q":%d}' % q)
-    p.queue.put((how, m.get("id") or "", bool(m.get("system")), m.get("file") or "", m.get("line") or 0))
+    p.go((how, m.get("id") or "", bool(m.get("system")), m.get("file") or "", m.get("line") or 0))
 
 
 def _frames(q, m):
