@@ -147,27 +147,32 @@ func (a *Agent) Ask(ctx context.Context, m string, body, answer any) error {
 	if err := a.tell(json.RawMessage(line)); err != nil {
 		return fmt.Errorf("ask the agent of process %d: %w", a.PID, err)
 	}
+	var raw json.RawMessage
 	select {
-	case raw := <-ch:
-		var no struct {
-			head
-			refusal
-		}
-		if err := json.Unmarshal(raw, &no); err != nil {
-			return fmt.Errorf("the agent of process %d answers %s with no message: %w", a.PID, m, err)
-		}
-		if no.M == "error" {
-			return &no.refusal
-		}
-		if answer == nil {
-			return nil
-		}
-		return json.Unmarshal(raw, answer)
+	case raw = <-ch:
 	case <-a.gone:
-		return fmt.Errorf("ask the agent of process %d: %w", a.PID, errGone)
+		select {
+		case raw = <-ch: // the last that it said
+		default:
+			return fmt.Errorf("ask the agent of process %d: %w", a.PID, errGone)
+		}
 	case <-ctx.Done():
 		return fmt.Errorf("the agent of process %d has not answered %s: %w", a.PID, m, context.Cause(ctx))
 	}
+	var no struct {
+		head
+		refusal
+	}
+	if err := json.Unmarshal(raw, &no); err != nil {
+		return fmt.Errorf("the agent of process %d answers %s with no message: %w", a.PID, m, err)
+	}
+	if no.M == "error" {
+		return &no.refusal
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, answer)
 }
 
 // Applied returns what the agent said last of its functions; false: nothing yet.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -81,6 +82,25 @@ func TestDurations(t *testing.T) {
 	for ns, want := range map[int64]string{7: "7ns", 1500: "1.5µs", 2_340_000: "2.34ms", 1_500_000_000: "1.500s"} {
 		if got := duration(ns); got != want {
 			t.Errorf("duration(%d) = %s, want %s", ns, got, want)
+		}
+	}
+}
+
+// TestExceptionsInRows: what a call was left by is shown, a text as well as an object.
+func TestExceptionsInRows(t *testing.T) {
+	for raw, want := range map[string]string{
+		`"boom"`:                           "← f unwound by \"boom\"",
+		`{"$class":"m.E","message":"bad"}`: `← f unwound by {"$class":"m.E","message":"bad"}`,
+		`null`:                             "← f unwound by null",
+	} {
+		var b bytes.Buffer
+		var e rawEvent
+		err := decode("it", json.RawMessage(`{"eventType":"function_exit","function":"f","unwound":true,"exception":`+raw+`}`), &e)
+		if err == nil {
+			err = (&app{out: &b}).printEvent(&b, &e)
+		}
+		if err != nil || !strings.HasSuffix(b.String(), want+"\n") {
+			t.Errorf("%s gives %q, %v", raw, b.String(), err)
 		}
 	}
 }

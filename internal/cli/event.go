@@ -23,7 +23,7 @@ type shownEvent struct {
 	Bytes       bytesMember     `json:"bytes"`
 	Encoding    string          `json:"encoding"`
 	Unwound     bool            `json:"unwound"`
-	Exception   string          `json:"exception"`
+	Exception   json.RawMessage `json:"exception"`
 	Arguments   json.RawMessage `json:"arguments"`
 	ReturnValue json.RawMessage `json:"returnValue"`
 	Fields      json.RawMessage `json:"fields"` // instead of both
@@ -84,8 +84,8 @@ func (a *app) printEvent(w io.Writer, e *rawEvent) error {
 		switch {
 		case e.Unwound:
 			what += " unwound"
-			if e.Exception != "" {
-				what += " by " + e.Exception
+			if len(e.Exception) > 0 {
+				what += " by " + oneLine(e.Exception)
 			}
 		case len(e.ReturnValue) > 0:
 			what += " = " + oneLine(e.ReturnValue)

@@ -11,11 +11,10 @@ import (
 // The two counters are compared again and again; each new comparison changes the slope, never
 // the value at that moment by more than it was wrong, so times of one ring stay in order.
 type Clock struct {
-	mono func() int64
-	raw  bool // ticks are nanoseconds already
+	raw bool // ticks are nanoseconds already
 
 	mu     sync.Mutex // leaf
-	first  pair       // the oldest comparison: the longer ago, the better the slope
+	before pair       // the comparison that the slope is taken from: the longer ago, the surer
 	anchor pair
 	mult   uint64 // nanoseconds per tick, as a fraction of 2^32
 }
@@ -25,31 +24,32 @@ type pair struct {
 	ns    int64
 }
 
-// refitEvery bounds how far a wrong slope can carry the result: 10 ppm of it is 10 µs. A young clock, whose slope is
-// the least sure, is renewed each time its age has doubled.
-const refitEvery = time.Second
+// refitEvery bounds how far a wrong slope can carry the result: 1 ppm of it, which the system may add or take where it
+// keeps time with others, is 0.2 µs. A young clock, whose slope is the least sure, is renewed each time its age has
+// doubled.
+const refitEvery = 200 * time.Millisecond
 
-// NewClock starts comparing. mono reads CLOCK_MONOTONIC in nanoseconds.
-func NewClock(mono func() int64) *Clock {
-	c := &Clock{mono: mono, raw: !InvariantTicks()}
+// NewClock starts comparing.
+func NewClock() *Clock {
+	c := &Clock{raw: !InvariantTicks()}
 	if c.raw {
 		return c
 	}
-	c.first = c.compare()
-	c.anchor = c.first
-	for c.anchor.ns-c.first.ns < int64(2*time.Millisecond) {
-		c.anchor = c.compare()
+	c.before = compare()
+	c.anchor = c.before
+	for c.anchor.ns-c.before.ns < int64(2*time.Millisecond) {
+		c.anchor = compare()
 	}
-	c.mult = slope(c.first, c.anchor)
+	c.mult = slope(c.before, c.anchor)
 	return c
 }
 
 // compare reads both counters at nearly the same moment: the closest of several tries.
-func (c *Clock) compare() pair {
+func compare() pair {
 	best, width := pair{}, uint64(1<<63)
 	for range 8 {
 		t0 := Ticks()
-		ns := c.mono()
+		ns := Monotonic()
 		t1 := Ticks()
 		if t1-t0 < width {
 			best, width = pair{t0 + (t1-t0)/2, ns}, t1-t0
@@ -67,7 +67,7 @@ func slope(a, b pair) uint64 {
 // Now is the agent's clock, in ticks.
 func (c *Clock) Now() uint64 {
 	if c.raw {
-		return uint64(c.mono())
+		return uint64(Monotonic())
 	}
 	return Ticks()
 }
@@ -106,10 +106,12 @@ func (c *Clock) Fit() Fit {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if ns := c.mono(); ns-c.anchor.ns > min(int64(refitEvery), c.anchor.ns-c.first.ns) {
-		next := c.compare()
-		c.mult = slope(c.first, next)
-		c.anchor = next
+	if age := c.anchor.ns - c.before.ns; Monotonic()-c.anchor.ns > min(int64(refitEvery), age) {
+		if age >= int64(refitEvery) {
+			c.before = c.anchor
+		}
+		c.anchor = compare()
+		c.mult = slope(c.before, c.anchor)
 	}
 	return Fit{anchor: c.anchor, mult: c.mult}
 }

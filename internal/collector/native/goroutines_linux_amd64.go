@@ -12,6 +12,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/goroutine"
 	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/waits"
 )
 
@@ -50,7 +51,7 @@ func (t *target) Tasks(ctx context.Context) (*collector.TaskReport, error) {
 		}
 		procs[p.pid] = &waits.Process{Root: t.cmd.ProjectRoot}
 		r.NotShown += d.NotShown
-		now := time.Duration(monotonic())
+		now := time.Duration(ring.Monotonic())
 		for _, one := range d.Goroutines {
 			if one.Thread != 0 {
 				r.Carriers[one.Thread] = true

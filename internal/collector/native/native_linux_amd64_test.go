@@ -16,6 +16,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/strobetest"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -50,7 +51,7 @@ type memorySink struct {
 }
 
 func newSink(t testing.TB) *memorySink {
-	return &memorySink{t: t, start: monotonic(), keep: true, open: map[event.ThreadID][]event.FuncID{},
+	return &memorySink{t: t, start: ring.Monotonic(), keep: true, open: map[event.ThreadID][]event.FuncID{},
 		enters: map[string]int{}, exits: map[string]int{}, flags: map[event.Flags]int{}, lost: map[string][2]int64{}}
 }
 
@@ -153,7 +154,7 @@ func (s *memorySink) Lost(fn event.FuncID, enters, exits int64) {
 	l := s.lost[s.funcs[fn].Name]
 	s.lost[s.funcs[fn].Name] = [2]int64{l[0] + enters, l[1] + exits}
 }
-func (s *memorySink) Now() int64       { return monotonic() - s.start }
+func (s *memorySink) Now() int64       { return ring.Monotonic() - s.start }
 func (s *memorySink) StartMono() int64 { return s.start }
 
 // text renders the calls one per line.

@@ -54,13 +54,7 @@ func New(c Config) *Runtime {
 		c.RingBytes = defaultRingBytes
 	}
 	return &Runtime{log: c.Logger, cacheDir: c.CacheDir, natvis: c.Natvis, ringBytes: c.RingBytes,
-		clock: ring.NewClock(monotonic), modules: map[fileKey]*openModule{}}
-}
-
-func monotonic() int64 {
-	var ts unix.Timespec
-	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return ts.Nano()
+		clock: ring.NewClock(), modules: map[fileKey]*openModule{}}
 }
 
 // Name is native.

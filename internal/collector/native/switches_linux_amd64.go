@@ -14,6 +14,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/switches"
 	"golang.org/x/sys/unix"
 )
@@ -194,9 +195,9 @@ func clockShift() int64 {
 // now is the time on the records' clock.
 func (r *switchRecorder) now() int64 {
 	if r.perf == nil {
-		return monotonic()
+		return ring.Monotonic()
 	}
-	return monotonic() - clockShift()
+	return ring.Monotonic() - clockShift()
 }
 
 // followPasses bounds how often threads are listed: those that are made meanwhile are followed as their makers are,

@@ -115,7 +115,7 @@ func TestStoppedThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds(t, s, map[string]string{"semaphore": "semaphore", "timed": "mutex"})
-	finishQuietly(t, s)
+	finishInterrupted(t, s, 1) // epoll_wait says so after a stop also where nobody traces: signal(7)
 }
 
 // TestThreadsEnd: a target that is gone says so.

@@ -159,7 +159,7 @@ def _send_hello(question=None):
                  engine.NAME, ",".join(map(quote, can)))))
     # What start.json asked for is in force; what it takes of the user's code is not known, where none is loaded yet.
     send(_applied(question))
-    _flush(0)
+    flush(0)
 
 
 def _applied(question, all_loaded=True, again=True):
@@ -189,7 +189,7 @@ def _question(q):
     return '"q":%d,' % q if type(q) is int else ""
 
 
-def _flush(patience):
+def flush(patience):
     """Sends what waits, as long as the other end takes it."""
     global output
     while output:
@@ -230,7 +230,7 @@ def _halt():
     running = False
     _wake()
     gone.acquire(True, 2)
-    for _ in range(100):  # it is out of the interpreter: the system still has it for a moment
+    for _ in range(20000):  # it is out of the interpreter: the system still has it for a moment
         if not os.path.exists(task):
             break
         files.sleep(0.0001)
@@ -268,7 +268,7 @@ def _serve():
                     pass
             if socket.fileno() in events and events[socket.fileno()] & ~select.POLLOUT and not _receive():
                 return _leave()
-            _flush(0)
+            flush(0)
     except Exception:
         _leave()
     finally:
@@ -497,4 +497,4 @@ def _end():
         send(_applied(0, counted))  # to walk through all that is loaded takes tens of milliseconds
     engine.end(True)
     files.close_process(True)
-    _flush(0.2)
+    flush(0.2)

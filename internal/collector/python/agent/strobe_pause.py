@@ -235,6 +235,7 @@ def _go(q, m):
     if waiting and not steps.wanted:
         points.events.settle([])
     agent.send('{"m":"going","q":%d}' % q)
+    agent.flush(0)  # the process may end with what goes on
     for p in found:
         p.go(None)
 
@@ -247,6 +248,7 @@ def _step(q, m):
     if how == steps.LINE and not (m.get("file") and m.get("line")):
         raise Wrong("bad", "a step to a line wants its file and line")
     agent.send('{"m":"going","q":%d}' % q)
+    agent.flush(0)  # the process may end with what goes on
     p.go((how, m.get("id") or "", bool(m.get("system")), m.get("file") or "", m.get("line") or 0))
 
 
