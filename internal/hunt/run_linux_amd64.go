@@ -206,6 +206,9 @@ func (o *once) stop(s ptrace.Stop) {
 		o.gone(s)
 		return
 	}
+	if s.Event == ptrace.EventStop { // it ran when it was interrupted, and may wait by now
+		ptrace.HideBriefly(s.TID)
+	}
 	if _, thread := o.threads[s.TID]; thread && o.work.sample != nil && o.work.sample.stopped(&s) {
 		ptrace.Cont(s.TID, 0) //nolint:errcheck // it is gone
 		return

@@ -186,6 +186,7 @@ func (t *target) pictureTaken(p *process) {
 	p.picture.wait, p.picture.done = nil, true
 	for i := len(held) - 1; i >= 0; i-- { // the thread that crashed last: what it does ends the others
 		if t.threads[held[i].th.tid] == held[i].th {
+			ptrace.HideBriefly(held[i].th.tid)
 			t.resume(held[i].th, held[i].sig)
 		}
 	}

@@ -94,6 +94,9 @@ func (t *target) disarmer(done chan struct{}) ptrace.Handler {
 		case s.GroupStop():
 			ptrace.Listen(s.TID) //nolint:errcheck // it has ended
 		default:
+			if s.Event == ptrace.EventStop {
+				ptrace.HideBriefly(s.TID)
+			}
 			ptrace.Cont(s.TID, sig) //nolint:errcheck // it has ended
 		}
 	}

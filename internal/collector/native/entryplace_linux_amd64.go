@@ -63,7 +63,7 @@ func (in *injection) haltCallable() (*thread, func(), error) {
 			c.rank = 2
 		case !waitsQuietly[c.nr] || cannotStop(th.tid, c.nr):
 			continue
-		case notRestarted[c.nr]:
+		case ptrace.NotRestarted(c.nr):
 			c.rank = 1
 		}
 		all = append(all, c)

@@ -377,18 +377,6 @@ func (p *process) inOne(fn func(r *remote) error) error {
 	return err
 }
 
-// System calls that return EINTR after a stop, though no handler ran (signal(7)): such a thread must not be stopped.
-var notRestarted = map[int64]bool{
-	unix.SYS_EPOLL_WAIT: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true, unix.SYS_SEMOP: true,
-	unix.SYS_SEMTIMEDOP:      true,
-	unix.SYS_RT_SIGTIMEDWAIT: true, unix.SYS_IO_GETEVENTS: true, unix.SYS_IO_PGETEVENTS: true, unix.SYS_RECVFROM: true,
-	unix.SYS_RECVMSG:  true,
-	unix.SYS_RECVMMSG: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true, unix.SYS_ACCEPT: true, unix.SYS_ACCEPT4: true,
-	unix.SYS_CONNECT: true,
-	unix.SYS_MSGRCV:  true, unix.SYS_MSGSND: true, unix.SYS_PAUSE: true, unix.SYS_RT_SIGSUSPEND: true,
-	unix.SYS_IO_URING_ENTER: true,
-}
-
 var errAllBlocked = errors.New("every thread waits in a system call that cannot be interrupted unnoticed")
 
 // haltOne stops one thread and returns how to let it run again; nil where it stood already.
@@ -414,10 +402,10 @@ func (p *process) haltOne() (*thread, func(), error) {
 			if resume, ok := p.halt(th); ok && !th.vforks {
 				return th, resume, nil
 			}
-		case !notRestarted[nr]:
+		case !ptrace.NotRestarted(nr):
 			second = th
 		case nr != unix.SYS_CONNECT: // made a second time, it says that it is under way
-			third = th // hideInterrupt makes it again
+			third = th // HideInterrupt makes it again
 		}
 	}
 	for _, th := range []*thread{second, third} {
@@ -473,6 +461,9 @@ func (p *process) halted(th *thread, s ptrace.Stop) (resume func(), ok bool) {
 	th.stopped = true
 	if s.Event == ptrace.EventStop && s.Signal == unix.SIGTRAP {
 		return func() {
+			if regs, err := ptrace.GetRegs(th.tid); err == nil && ptrace.Interrupted(&regs) {
+				p.hide(th) // whoever stopped it found it running, and it waited by the time it stood
+			}
 			if th.step != nil || th.asked || th.joins != nil {
 				p.t.resume(th, 0)
 				return

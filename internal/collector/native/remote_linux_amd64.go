@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/strobe-debug/strobe/internal/ptrace"
@@ -65,49 +63,6 @@ func begin(t *ptrace.Tracer, tid int, gadget uint64) (*remote, error) {
 		return nil, fmt.Errorf("hold signals of thread %d: %w", tid, err)
 	}
 	return r, nil
-}
-
-// hideInterrupt makes a system call that our stop ended, and that the kernel does not restart by itself, be made again:
-// the program would see EINTR. Not where a signal ended it as well, whose handler the program may expect to have run.
-func hideInterrupt(tid int, regs ptrace.Regs) ptrace.Regs {
-	if !interrupted(&regs) || signalWaits(tid) {
-		return regs
-	}
-	regs.Rip -= uint64(len(syscallInsn))
-	regs.Rax, regs.Orig_rax = regs.Orig_rax, ^uint64(0)
-	return regs
-}
-
-// interrupted reports a thread at the end of such a system call.
-func interrupted(regs *ptrace.Regs) bool {
-	nr := int64(regs.Orig_rax)
-	return nr >= 0 && int64(regs.Rax) == -int64(unix.EINTR) && notRestarted[nr] && nr != unix.SYS_CONNECT
-}
-
-// sigMasks reads masks of signals from a thread's status; false: it is gone.
-func sigMasks(tid int) (mask func(name string) uint64, ok bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
-	return func(name string) uint64 {
-		_, rest, _ := strings.Cut(string(b), name+":\t")
-		word, _, _ := strings.Cut(rest, "\n")
-		n, _ := strconv.ParseUint(word, 16, 64)
-		return n
-	}, err == nil
-}
-
-// harmless are the signals that a program ignores which says nothing of them.
-const harmless = 1<<(unix.SIGCHLD-1) | 1<<(unix.SIGURG-1) | 1<<(unix.SIGWINCH-1) | 1<<(unix.SIGCONT-1)
-
-// signalWaits reports a signal that a thread will take when it runs.
-func signalWaits(tid int) bool {
-	mask, ok := sigMasks(tid)
-	return !ok || (mask("SigPnd")|mask("ShdPnd"))&^mask("SigBlk")&^mask("SigIgn")&^(harmless&^mask("SigCgt")) != 0
-}
-
-// ignores reports whether nothing comes of a signal.
-func ignores(tid int, sig syscall.Signal) bool {
-	mask, ok := sigMasks(tid)
-	return ok && (mask("SigIgn")|harmless&^mask("SigCgt"))&(1<<(sig-1)) != 0
 }
 
 // call makes one system call. Stops for other reasons are kept for the handler.

@@ -20,7 +20,7 @@ const restFrame = 40
 // continueRest makes regs, of a thread at the end of such a call, those that make the rest; false where there is none.
 // was is how the thread stands if a signal comes first. p has the agent.
 func (p *process) continueRest(tid int, regs, was *ptrace.Regs) bool {
-	if p.region == nil || p.unmapped || !p.partly(regs) || signalWaits(tid) {
+	if p.region == nil || p.unmapped || !p.partly(regs) || ptrace.SignalWaits(tid) {
 		return false
 	}
 	n := regs.Rax
@@ -85,7 +85,7 @@ func (p *process) hide(th *thread) {
 		return
 	}
 	was := regs
-	if again := hideInterrupt(th.tid, regs); again != regs {
+	if again := ptrace.HideInterrupt(th.tid, regs); again != regs {
 		if result, over := p.overdue(th, &again); over {
 			regs.Rax, regs.Orig_rax = result, ^uint64(0)
 			ptrace.SetRegs(th.tid, &regs)
@@ -103,7 +103,7 @@ func (p *process) hide(th *thread) {
 // hideIgnored is hide for a thread that a signal has woken which the program ignores: untraced, the kernel drops it
 // before it wakes anybody. Tracer thread only.
 func (p *process) hideIgnored(th *thread, regs *ptrace.Regs, sig syscall.Signal) {
-	if (interrupted(regs) || p.partly(regs)) && ignores(th.tid, sig) {
+	if (ptrace.Interrupted(regs) || p.partly(regs)) && ptrace.Ignores(th.tid, sig) {
 		p.hide(th)
 	}
 }

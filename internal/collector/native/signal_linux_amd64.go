@@ -82,7 +82,7 @@ func (t *target) awaitStopped(ctx context.Context, orphaned bool) bool {
 	for began := time.Now(); ; {
 		waiting, any := false, false
 		for _, pid := range t.PIDs() {
-			if g, err := unix.Getpgid(pid); err != nil || g != t.pid || ignores(pid, unix.SIGTSTP) {
+			if g, err := unix.Getpgid(pid); err != nil || g != t.pid || ptrace.Ignores(pid, unix.SIGTSTP) {
 				continue
 			}
 			any = true

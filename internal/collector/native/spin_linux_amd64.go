@@ -109,7 +109,7 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 		out, after = examine(all, func(s *spinning) bool { return slices.Contains(b.Stopped, s.tid) },
 			len(b.Stopped) == len(tids), before)
 		for _, tid := range running {
-			hideBriefly(tid)
+			ptrace.HideBriefly(tid)
 		}
 	})
 	for i := range out {
@@ -181,7 +181,7 @@ func (s *spinning) attempt(all, alone bool) {
 	}
 	s.regs = regs
 	s.lo, s.stack = s.p.copyStack(regs.Rsp, make([]byte, stackBytes))
-	if s.rest == nil && interrupted(&regs) {
+	if s.rest == nil && ptrace.Interrupted(&regs) {
 		s.res = spin.Result{Why: "it is in a system call"}
 		return
 	}
@@ -220,22 +220,6 @@ func (s *spinning) registers() (regs ptrace.Regs, vec ptrace.Vectors, err error)
 		vec, err = ptrace.GetVectors(s.tid)
 	}
 	return regs, vec, err
-}
-
-// hideBriefly makes a thread that stands go on with a system call that our stop ended. One that a signal ended as well
-// ends.
-func hideBriefly(tid int) {
-	info, err := ptrace.GetSiginfo(tid)
-	if err != nil || !info.OfEvent() {
-		return
-	}
-	regs, err := ptrace.GetRegs(tid)
-	if err != nil {
-		return
-	}
-	if again := hideInterrupt(tid, regs); again != regs {
-		ptrace.SetRegs(tid, &again) //nolint:errcheck // it has ended
-	}
 }
 
 // text finds the library's functions on texts and memory. Indirect ones are asked which of their forms they chose.

@@ -102,7 +102,7 @@ func (w *spinWait) read(ctx context.Context) (again bool, err error) {
 		}
 		var vec ptrace.Vectors
 		var bad error
-		if s.regs, vec, bad = s.registers(); bad != nil || restarts(&s.regs) || interrupted(&s.regs) {
+		if s.regs, vec, bad = s.registers(); bad != nil || restarts(&s.regs) || ptrace.Interrupted(&s.regs) {
 			return nil
 		}
 		s.lo, s.stack = s.p.copyStack(s.regs.Rsp, make([]byte, stackBytes))

@@ -223,7 +223,7 @@ func (l *look) walkBlocked(s *seen, u *unwind.Unwinder, memory *stackMemory) boo
 	if s.whole() {
 		return true
 	}
-	if s.state != 'D' && !notRestarted[s.callNumber()] && !l.p.t.cmd.Glance {
+	if s.state != 'D' && !ptrace.NotRestarted(s.callNumber()) && !l.p.t.cmd.Glance {
 		return false
 	}
 	l.guessBase(s, memory, regs)
