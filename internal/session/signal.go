@@ -69,7 +69,8 @@ func (s *Session) ask(name string, grace time.Duration, hurry <-chan struct{}) (
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), grace+time.Second)
 	defer cancel()
-	if d, ok := s.col.(collector.Debugger); ok && s.Live() {
+	d, pauses := s.col.(collector.Debugger)
+	if pauses && s.Live() {
 		if _, err := d.SetPoints(ctx, nil); err != nil {
 			s.log.Warn("take breakpoints away before the end", "err", err)
 		}
@@ -88,6 +89,11 @@ func (s *Session) ask(name string, grace time.Duration, hurry <-chan struct{}) (
 		}
 		select {
 		case <-tick.C:
+			if pauses && len(d.Paused()) > 0 { // one had come to its breakpoint before that was taken away
+				if err := d.Resume(ctx, collector.Resume{}); err != nil {
+					s.log.Debug("let threads go on before the end", "err", err) // they have, or are asked again
+				}
+			}
 		case <-hurry:
 			return true, false
 		case <-end.C:
