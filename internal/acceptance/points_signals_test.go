@@ -139,6 +139,7 @@ func TestSignalsInLongRecords(t *testing.T) {
 #include <csignal>
 #include <pthread.h>
 #include <sys/time.h>
+#include <unistd.h>
 struct Item { std::string name; std::vector<int> v; std::map<int, std::string> m; };
 static volatile long wrong, ticks;
 extern "C" __attribute__((noinline)) long told(long n) { __asm__ volatile(""); return n * 2 + 1; }
@@ -147,7 +148,10 @@ static void tick(int) { ticks = ticks + 1; if (told(3) != 7) wrong = wrong + 1; 
 static std::map<std::string, Item> items;
 static void *loop(void *n)
 {
-	for (long i = 0; i < (long)n || (ticks < 20 && i < 10000000); i++) if (wide(items, i) != 30 + i) wrong = wrong + 1;
+	for (long i = 0; i < (long)n || (ticks < 20 && i < 100000); i++) {
+		if (wide(items, i) != 30 + i) wrong = wrong + 1;
+		if (i >= (long)n) usleep(300);
+	}
 	return nullptr;
 }
 int main()

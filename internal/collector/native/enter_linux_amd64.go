@@ -45,8 +45,10 @@ const (
 	callWait = 20 * time.Second
 	// waitingWait is how long a thread is sought that waits in a system call, where the script would have one.
 	waitingWait = 100 * time.Millisecond
-	// untilWait bounds how long a thread stands still for the script, whose file is looked for so often.
+	// untilWait bounds how long a thread stands still for the script, whose file is looked for so often; untilMost does
+	// where the script's own thread waits for nothing but a CPU.
 	untilWait  = 100 * time.Millisecond
+	untilMost  = 2 * time.Second
 	untilEvery = time.Millisecond
 )
 
@@ -99,8 +101,11 @@ func (in *injection) letGo(ctx context.Context) {
 	}
 	tick := time.NewTicker(untilEvery)
 	defer tick.Stop()
-	for until := time.Now().Add(untilWait); time.Now().Before(until) && ctx.Err() == nil && !in.p.dead.Load(); <-tick.C {
+	for began := time.Now(); ctx.Err() == nil && !in.p.dead.Load(); <-tick.C {
 		if _, err := os.Stat(in.script.Until); err == nil {
+			break
+		}
+		if spent := time.Since(began); spent > untilMost || spent > untilWait && !in.wantsCPU() {
 			break
 		}
 	}
@@ -116,6 +121,13 @@ func (in *injection) letGo(ctx context.Context) {
 	if err != nil && !in.p.endedBefore(err) {
 		in.t.log.Warn("let a thread go on", "pid", in.p.pid, "thread", in.th.tid, "err", err)
 	}
+}
+
+// wantsCPU reports whether the thread that the call has started waits for a CPU.
+func (in *injection) wantsCPU() bool {
+	var child int
+	err := in.t.tracer.Do(context.Background(), func() error { child = in.child; return nil })
+	return err == nil && child != 0 && taskState(in.p.pid, child) == 'R'
 }
 
 // injection is one call in a thread of the process. Tracer thread only, but for done.

@@ -21,9 +21,13 @@ func embedded(img collector.Image) bool {
 }
 
 // enterText is what the agent is started by. It is also read by interpreters that are too old. From 3.12 on Python
-// warns of a fork beside other threads: a fork amid this waits until this thread has gone, with the agent's own.
+// warns of a fork beside other threads: a fork amid this waits until this thread has gone, with the agent's own, and until
+// that is so (InsideFile) the thread that the start was called on stands still.
 const enterText = `import sys
-open(%[2]s + "/` + agentlink.InsideFile + `", "w").close()
+def inside():
+    open(%[2]s + "/` + agentlink.InsideFile + `", "w").close()
+if sys.version_info < (3, 12):
+    inside()
 if sys.version_info < (3, 8):
     with open(%[2]s + "/refused", "w") as f:
         f.write("it is Python %%d.%%d, and the agent is of 3.8 and newer" %% tuple(sys.version_info[:2]))
@@ -41,7 +45,7 @@ else:
             if agent is not None:
                 agent._before_fork()
         os.register_at_fork(before=before)
-    open(%[2]s + "/` + agentlink.InsideFile + `", "w").close()
+        inside()
     import _frozen_importlib as i, _frozen_importlib_external as e
     p = %[1]s + "/strobe_enter.py"
     s = i.spec_from_loader("strobe_enter", e.SourceFileLoader("strobe_enter", p), origin=p)

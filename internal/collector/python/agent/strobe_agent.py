@@ -223,17 +223,18 @@ def _spin():
 
 
 def _halt():
-    """Ends the thread, and waits until it has: not for ever."""
-    global running
-    if not running:
+    """Ends the thread, and waits until it has: not for ever. One that leaves by itself is waited for, too."""
+    global running, task
+    if running:
+        running = False
+        _wake()
+    elif not over or not task:
         return
-    running = False
-    _wake()
     gone.acquire(True, 2)
-    for _ in range(20000):  # it is out of the interpreter: the system still has it for a moment
-        if not os.path.exists(task):
-            break
+    looks = 20000  # it is out of the interpreter: the system still has it for a moment
+    while os.path.exists(task) and (looks := looks - 1):
         files.sleep(0.0001)
+    task = ""
 
 
 _input = b""
@@ -405,17 +406,16 @@ def _close():
     global socket
     s, socket = socket, None
     if s is not None:
-        socket_was = s
         try:
-            status = os.fstat(socket_was.fileno())
+            status = os.fstat(s.fileno())
             if (status.st_dev, status.st_ino) == socket_file:
-                socket_was.close()
+                s.close()
                 for fd in waker:
                     os.close(fd)
             else:
-                socket_was.detach()
+                s.detach()
         except OSError:
-            socket_was.detach()
+            s.detach()
 
 
 def _alive():
