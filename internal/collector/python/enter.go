@@ -21,8 +21,8 @@ func embedded(img collector.Image) bool {
 }
 
 // enterText is what the agent is started by. It is also read by interpreters that are too old. From 3.12 on Python
-// warns of a fork beside other threads: a fork amid this waits until this thread has gone, with the agent's own, and until
-// that is so (InsideFile) the thread that the start was called on stands still.
+// warns of a fork beside other threads: a fork amid this waits until this thread has gone, with the agent's own, and
+// until that is so (InsideFile) the thread that the start was called on stands still.
 const enterText = `import sys
 def inside():
     open(%[2]s + "/` + agentlink.InsideFile + `", "w").close()
