@@ -461,9 +461,7 @@ func (p *process) halted(th *thread, s ptrace.Stop) (resume func(), ok bool) {
 	th.stopped = true
 	if s.Event == ptrace.EventStop && s.Signal == unix.SIGTRAP {
 		return func() {
-			if regs, err := ptrace.GetRegs(th.tid); err == nil && ptrace.Interrupted(&regs) {
-				p.hide(th) // whoever stopped it found it running, and it waited by the time it stood
-			}
+			p.hide(th) // whoever stopped it found it running, and it waited by the time it stood
 			if th.step != nil || th.asked || th.joins != nil {
 				p.t.resume(th, 0)
 				return
