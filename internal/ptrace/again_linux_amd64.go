@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// System calls that return EINTR after a stop, though no handler ran (signal(7)): such a thread must not be stopped.
+// System calls that return EINTR after a stop, though no handler ran (signal(7)): a thread in one is stopped where
+// nothing else will do, and makes it again behind that.
 var notRestarted = map[int64]bool{
 	unix.SYS_EPOLL_WAIT: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true, unix.SYS_SEMOP: true,
 	unix.SYS_SEMTIMEDOP:      true,

@@ -177,11 +177,9 @@ func finishInterrupted(t *testing.T, s *started, most int) {
 	t.Helper()
 	s.stdin.WriteString("\n")
 	s.wait(t)
-	n, out := -1, s.stdout.String()
-	if _, text, ok := strings.Cut(strings.TrimSuffix(out, "\n"), "eintr="); ok {
-		n, _ = strconv.Atoi(text)
-	}
-	if n < 0 || n > most || s.Exit().Code != 0 || s.Exit().Signal != "" {
+	out := s.stdout.String()
+	_, text, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "eintr=")
+	if n, err := strconv.Atoi(text); err != nil || n < 0 || n > most || s.Exit().Code != 0 || s.Exit().Signal != "" {
 		t.Errorf("the program noticed: output %q, exit %+v", out, s.Exit())
 	}
 }
