@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -90,42 +89,11 @@ func (t *target) seize() (*process, error) {
 	t.live.Store(int64(len(tids)))
 	t.addProcess(p)
 	for _, tid := range tids {
-		t.seizeVisitors(p, tid)
+		if nr, _, running := blockedPC(p.pid, tid); !running && makesThreads(nr) {
+			t.seizeVisitors(p, tid)
+		}
 	}
 	return p, nil
-}
-
-// seizeVisitors takes in the vfork children of a thread, which run in the process's memory: what is patched there they
-// meet, too. Tracer thread only.
-func (t *target) seizeVisitors(p *process, tid int) {
-	switch nr, _, running := blockedPC(p.pid, tid); {
-	case running || nr != unix.SYS_VFORK && nr != unix.SYS_CLONE && nr != unix.SYS_CLONE3:
-		return
-	}
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", p.pid, tid))
-	if err != nil {
-		return
-	}
-	for _, word := range strings.Fields(string(b)) {
-		child, err := strconv.Atoi(word)
-		if err != nil || !t.sharesMemory(child, parentage{event: ptrace.EventClone, parent: p, tid: tid}) {
-			continue
-		}
-		tids, err := t.tracer.Attach(child)
-		if err != nil {
-			continue
-		}
-		v, err := newProcess(t, child)
-		if err != nil {
-			continue
-		}
-		v.shares = p
-		v.visit(p)
-		for _, id := range tids {
-			t.addThread(v, id)
-		}
-		t.addProcess(v)
-	}
 }
 
 // setUpAttached prepares a running image: agent, symbols, loader, hooks. Where its dynamic linker is at work just now,
@@ -142,7 +110,12 @@ func (t *target) setUpAttached(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
+	all := false // threads are ours
 	if m := linker(mods); m != nil && p.findLoader(m) && !p.settled() {
+		if err := p.seizeBorn(ctx); err != nil {
+			return err
+		}
+		all = true
 		waits := false
 		err := t.tracer.Do(ctx, func() error {
 			defer p.haltRunning()()
@@ -160,6 +133,11 @@ func (t *target) setUpAttached(ctx context.Context, p *process) (err error) {
 	}
 	if err := p.untilEquipped(ctx); err != nil {
 		return err
+	}
+	if !all { // with the agent there is less that a stop may not come upon
+		if err := p.seizeBorn(ctx); err != nil {
+			return err
+		}
 	}
 	if p.unfit.Load() != nil {
 		p.setReady()
