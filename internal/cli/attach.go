@@ -92,24 +92,49 @@ func projectOfProcess(pid int, given string) (string, error) {
 // placeOfScript is the directory of the user's own script that a command line names, if it is not below that of the
 // repository around cwd, else cwd. One that was installed says nothing of the project.
 func placeOfScript(cwd string, args []string) string {
+	first := true // of what is no option: the program, whatever it is called
 	for i, arg := range args {
-		if i == 0 || strings.HasPrefix(arg, "-") || !scripts.MatchString(arg) || installed.MatchString(arg) {
+		if i == 0 || strings.HasPrefix(arg, "-") || takesValue.MatchString(args[i-1]) || installed.MatchString(arg) {
 			continue
 		}
+		if !scripts.MatchString(arg) && (!first || tools.MatchString(arg)) {
+			first = false
+			continue
+		}
+		first = false
 		if !filepath.IsAbs(arg) {
 			arg = filepath.Join(cwd, arg)
 		}
-		if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
-			if under(repository(cwd), arg) && cwd != "/" {
-				return cwd
-			}
-			return filepath.Dir(arg)
+		info, err := os.Stat(arg)
+		if err != nil || !info.Mode().IsRegular() && !(info.IsDir() && runs(arg)) {
+			continue
 		}
+		if under(repository(cwd), arg) && cwd != "/" {
+			return cwd
+		}
+		if info.IsDir() {
+			return arg
+		}
+		return filepath.Dir(arg)
 	}
 	return cwd
 }
 
+// runs reports a directory that an interpreter takes for a program.
+func runs(dir string) bool {
+	for _, name := range []string{"__main__.py", "package.json", "index.js"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 var (
-	scripts   = regexp.MustCompile(`\.(py|[cm]?[jt]s|[jt]sx|jar)$`)
+	scripts = regexp.MustCompile(`\.(py|[cm]?[jt]s|[jt]sx|jar)$`)
+	// options of interpreters whose value may be a file, too
+	takesValue = regexp.MustCompile(`^(-[rWXcm]|-cp|-classpath|` +
+		`--(require|import|loader|experimental-loader|config|preload|env-file|tsconfig|class-path))$`)
+	tools     = regexp.MustCompile(`(^|/)s?bin/|^/usr/`)
 	installed = regexp.MustCompile(`(^|/)(node_modules|site-packages|dist-packages)/`)
 )

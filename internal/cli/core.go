@@ -42,7 +42,7 @@ short.`,
 			}
 		}
 		if paths[3] == "" {
-			paths[3] = projectOf(dir, paths[0])
+			paths[3] = projectOf(dir, paths[:1])
 		}
 		req := map[string]any{"command": paths[0], "core": paths[1], "projectRoot": paths[3]}
 		if symbols != "" {

@@ -149,7 +149,7 @@ func huntProgram(f *huntFlags, args []string) (*hunt.Program, error) {
 	}
 	root := f.root
 	if root == "" {
-		root = projectOf(dir, args[0])
+		root = projectOf(dir, args)
 	}
 	if root, err = filepath.Abs(root); err != nil {
 		return nil, err

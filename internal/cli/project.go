@@ -21,13 +21,13 @@ const (
 var interpreter = regexp.MustCompile(`^(python[\d.]*|node|nodejs|bun|deno|npm|npx|uv|poetry|pytest|` +
 	`java|mvn|mvnw|gradle|gradlew|kotlin|scala|clojure)$`)
 
-// projectOf returns the project of a command that is run in dir: the repository around dir if the program or
-// its source lies there, else the one around its source, else the one around the program. A command without a slash is
-// taken from PATH and says nothing of the project.
-func projectOf(dir, command string) string {
-	here := repository(dir)
+// projectOf returns the project of a command line that is run in dir: the repository around dir if the program or
+// its source lies there, else the one around its source, else the one around the program. Of an interpreter it is the
+// script that counts. Another command without a slash is taken from PATH and says nothing of the project.
+func projectOf(dir string, args []string) string {
+	here, command := repository(dir), args[0]
 	if interpreter.MatchString(filepath.Base(command)) {
-		return here // the program is a script
+		return repository(placeOfScript(dir, args))
 	}
 	if !strings.ContainsRune(command, filepath.Separator) {
 		return here

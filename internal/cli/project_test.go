@@ -36,7 +36,7 @@ func TestProjectOf(t *testing.T) {
 		{"from PATH", tmp, "sh", tmp},
 		{"missing", tmp, "./none", tmp},
 	} {
-		if got := projectOf(c.dir, c.command); got != c.want {
+		if got := projectOf(c.dir, []string{c.command}); got != c.want {
 			t.Errorf("%s: projectOf(%s, %s) = %s, want %s", c.name, c.dir, c.command, got, c.want)
 		}
 	}
@@ -69,7 +69,8 @@ func FuzzSourcesOf(f *testing.F) {
 // a tool that was installed of where it runs.
 func TestPlaceOfScript(t *testing.T) {
 	dir := t.TempDir()
-	for _, f := range []string{"app/src/server.mjs", "tools/node_modules/.bin/serve.js", "tools/run.py"} {
+	for _, f := range []string{"app/src/server.mjs", "tools/node_modules/.bin/serve.js", "tools/run.py", "tools/hook.js", "tools/started",
+		"tools/pack/__main__.py", "venv/bin/pytest"} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(f)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -87,9 +88,18 @@ func TestPlaceOfScript(t *testing.T) {
 		{app, "python3 -u " + dir + "/tools/run.py", dir + "/tools"},
 		{app, "python3 -m http.server", app},
 		{app, "node gone.js", app},
+		{app, "node -r " + dir + "/tools/hook.js src/server.mjs", app},
+		{app, "python3 " + dir + "/tools/started x", dir + "/tools"},
+		{app, "python3 " + dir + "/tools/pack", dir + "/tools/pack"},
+		{app, "python3 " + dir + "/tools", app},
+		{app, "python3 " + dir + "/venv/bin/pytest -q", app},
 	} {
-		if got := placeOfScript(c.cwd, strings.Fields(c.line)); got != c.want {
+		args := strings.Fields(c.line)
+		if got := placeOfScript(c.cwd, args); got != c.want {
 			t.Errorf("in %s, %s: %s, want %s", c.cwd, c.line, got, c.want)
+		}
+		if got := projectOf(c.cwd, args); got != repository(c.want) {
+			t.Errorf("in %s, %s is run: %s, want %s", c.cwd, c.line, got, c.want)
 		}
 	}
 }

@@ -175,7 +175,7 @@ func (a *app) launchRequest(f runFlags, args []string) (map[string]any, error) {
 	}
 	root := f.projectRoot
 	if root == "" {
-		root = projectOf(dir, args[0])
+		root = projectOf(dir, args)
 	} else if root, err = filepath.Abs(root); err != nil {
 		return nil, fmt.Errorf("find project root: %w", err)
 	}

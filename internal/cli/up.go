@@ -69,7 +69,7 @@ func (a *app) up(ctx context.Context, file string) error {
 		Base: func(s *group.Service) map[string]any {
 			env := shellEnv()
 			maps.Copy(env, s.Env)
-			return map[string]any{"projectRoot": projectOf(s.Cwd, s.Command), "env": env}
+			return map[string]any{"projectRoot": projectOf(s.Cwd, append([]string{s.Command}, s.Args...)), "env": env}
 		},
 		Launched: func(s group.Started) {
 			u.say(s.Name, "started as "+s.SessionID)

@@ -41,7 +41,7 @@ func FuzzServe(f *testing.F) {
 		in.Write(rest)
 		s := &Server{
 			Connect:      func(context.Context, string) (Daemon, error) { return nil, errors.New("there is no daemon") },
-			Project:      func(dir, _ string) string { return dir },
+			Project:      func(dir string, _ []string) string { return dir },
 			SignalNumber: func(string) int { return 0 },
 		}
 		s.Serve(t.Context(), &in, &out) //nolint:errcheck // bytes that are no message are an error

@@ -26,8 +26,8 @@ type Daemon interface {
 type Server struct {
 	// Connect reaches the daemon as a client of that name.
 	Connect func(ctx context.Context, name string) (Daemon, error)
-	// Project is the root of the project that a command in a directory is of.
-	Project func(dir, command string) string
+	// Project is the root of the project that a command line in a directory is of.
+	Project func(dir string, args []string) string
 	// SignalNumber is a signal's, by its name.
 	SignalNumber func(name string) int
 	// Env is the editor's environment, which programs get.

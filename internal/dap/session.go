@@ -185,7 +185,7 @@ func (s *Server) start(ctx context.Context, b beginning) error {
 	}
 	root := b.ProjectRoot
 	if root == "" {
-		root = s.Project(dir, b.Program)
+		root = s.Project(dir, append([]string{b.Program}, b.Args...))
 	}
 	if b.Core != "" {
 		return s.openCore(ctx, b, dir, root)
