@@ -43,12 +43,7 @@ func (m *Member) Enter(ctx context.Context, img collector.Image, in collector.In
 	}
 	ctx, cancel := context.WithTimeout(ctx, enteredWithin)
 	defer cancel()
-	outside := time.AfterFunc(insideWithin, func() {
-		if _, err := os.Stat(filepath.Join(m.link.Dir(), InsideFile)); err != nil {
-			cancel()
-		}
-	})
-	defer outside.Stop()
+	more, began, inside := in.Patience(img.PID), time.Now(), false
 	came := make(chan bool, 1)
 	go func() { came <- m.link.AwaitAgent(ctx, img.PID) }()
 	tick := time.NewTicker(refusedLook)
@@ -63,6 +58,13 @@ func (m *Member) Enter(ctx context.Context, img collector.Image, in collector.In
 			m.entered(img.PID)
 			return nil
 		case <-tick.C:
+			if !inside && time.Since(began) > insideWithin {
+				if _, err := os.Stat(filepath.Join(m.link.Dir(), InsideFile)); err == nil {
+					inside = true
+				} else if began = time.Now(); !more() {
+					cancel()
+				}
+			}
 			why, err := os.ReadFile(filepath.Join(m.link.Dir(), refusedFile))
 			if err != nil || len(why) == 0 {
 				continue

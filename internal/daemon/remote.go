@@ -56,8 +56,8 @@ func (w *remote) ask(method string, args, reply any) error {
 // short session does itself, would slow down what was launched just now, and is in vain where the daemon ends at once.
 const spareDelay = 400 * time.Millisecond
 
-// greetMax bounds a worker's start.
-const greetMax = 20 * time.Second
+// greetMax bounds a worker's start, which takes some 20 ms where it has a CPU.
+const greetMax = time.Minute
 
 // start starts a worker and greets it. taken runs before anybody else sees it.
 func (f *front) start(taken func(*remote)) (_ *remote, err error) {

@@ -89,7 +89,7 @@ func (rt *Runtime) enter(ctx context.Context, img collector.Image, in collector.
 	for _, at := range inspectors(img) { // the user's, or one that somebody opened before
 		if insp, err := inspect(ctx, at); err == nil {
 			defer insp.conn.Close()
-			if err := insp.enter(mine(true)); err != nil {
+			if err := insp.enter(mine(true), in.Patience(img.PID)); err != nil {
 				return stays("its inspector at %v did not let the agent in: %v", at, err)
 			}
 			return nil
@@ -115,7 +115,7 @@ func (rt *Runtime) enter(ctx context.Context, img collector.Image, in collector.
 	if err != nil {
 		return stays("%v", err)
 	}
-	err = insp.enter(mine(false))
+	err = insp.enter(mine(false), in.Patience(img.PID))
 	insp.close(rt, img.PID, at)
 	if err != nil {
 		return stays("the agent did not come in: %v (it has printed on standard error that a debugger listens)", err)
@@ -183,12 +183,10 @@ func open(ctx context.Context, in collector.Injector, pid int) (*inspector, neti
 	if err := raise(ctx, in, pid); err != nil {
 		return nil, netip.AddrPort{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, opensWithin)
-	defer cancel()
 	tick := time.NewTicker(opensLook)
 	defer tick.Stop()
 	var last error
-	for {
+	for began, more := time.Now(), in.Patience(pid); ; {
 		for _, at := range loopback(pid, before) {
 			insp, err := inspect(ctx, at)
 			if err == nil {
@@ -199,6 +197,13 @@ func open(ctx context.Context, in collector.Injector, pid int) (*inspector, neti
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
+			return nil, netip.AddrPort{}, ctx.Err()
+		}
+		if time.Since(began) > opensWithin {
+			if more() {
+				began = time.Now()
+				continue
+			}
 			why := "its port is another program's (9229, or what --inspect-port says), or all its threads stand"
 			if last != nil {
 				why = last.Error()
@@ -208,15 +213,33 @@ func open(ctx context.Context, in collector.Injector, pid int) (*inspector, neti
 	}
 }
 
-// enter evaluates what brings the agent in.
-func (in *inspector) enter(expression string) error {
+// enter evaluates what brings the agent in. more is asked whether to wait longer.
+func (in *inspector) enter(expression string, more func() bool) error {
 	id, err := in.send(expression)
 	if err != nil {
 		return err
 	}
-	_ = in.conn.SetReadDeadline(time.Now().Add(turnsWithin))
-	defer in.conn.SetReadDeadline(time.Time{}) //nolint:errcheck // reads say so
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(turnsWithin)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+			}
+			if !more() {
+				_ = in.conn.SetReadDeadline(time.Now())
+				return
+			}
+		}
+	}()
 	err = in.answer(id)
+	close(over)
+	<-done
+	_ = in.conn.SetReadDeadline(time.Time{})
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("its thread has run no JavaScript for %v: it is in a long call of C, or stands", turnsWithin)
 	}

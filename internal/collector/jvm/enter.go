@@ -51,12 +51,12 @@ func hasOption(img collector.Image, option string) bool {
 
 // enter brings the agent into a JVM that runs, by the protocol by which tools of the JDK attach: a file that asks for
 // it, SIGQUIT, and a socket that takes commands.
-func enter(ctx context.Context, img collector.Image, lib, folder string) error {
+func enter(ctx context.Context, img collector.Image, in collector.Injector, lib, folder string) error {
 	if hasOption(img, disabled) {
 		return collector.StaysOut("JVM: it was started with " + disabled + " and lets no agent in; it is attached to as " +
 			"machine code")
 	}
-	socket, err := listening(ctx, img.PID)
+	socket, err := listening(ctx, img.PID, in.Patience(img.PID))
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func enter(ctx context.Context, img collector.Image, lib, folder string) error {
 }
 
 // listening has a JVM listen at its socket, and returns where that is.
-func listening(ctx context.Context, pid int) (string, error) {
+func listening(ctx context.Context, pid int, more func() bool) (string, error) {
 	name, caught, err := inside(pid)
 	if err != nil {
 		return "", collector.StaysOut(fmt.Sprintf("JVM: process %d cannot be looked at: %v", pid, err))
@@ -115,17 +115,22 @@ func listening(ctx context.Context, pid int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask the JVM %d to let an agent in: %w", pid, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, listensWithin)
-	defer cancel()
 	tick := time.NewTicker(listensLook)
 	defer tick.Stop()
-	for {
+	for began := time.Now(); ; {
 		if _, err := os.Stat(socket); err == nil {
 			return socket, nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		if time.Since(began) > listensWithin {
+			if more() {
+				began = time.Now()
+				continue
+			}
 			return "", collector.StaysOut(fmt.Sprintf("JVM: it has not let an agent in within %v; it is attached to as "+
 				"machine code", listensWithin))
 		}

@@ -76,8 +76,8 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 		Name: rt.Name(), Log: rt.log, Points: true, File: rt.sources.of, Capabilities: capabilities,
 		Unreachable: func(collector.Image) string { return "" },
 		Arguments:   func(img collector.Image, folder string) []string { return arguments(img, lib, folder) },
-		Enter: func(ctx context.Context, img collector.Image, _ collector.Injector, folder string) error {
-			return enter(ctx, img, lib, folder)
+		Enter: func(ctx context.Context, img collector.Image, in collector.Injector, folder string) error {
+			return enter(ctx, img, in, lib, folder)
 		},
 		Entered: entered, Machine: machine,
 		Answer: func(a *agentlink.Agent, set agentlink.Set, m string, line []byte) any {

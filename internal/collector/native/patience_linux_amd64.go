@@ -15,17 +15,22 @@ const busyMost = 20 * time.Second
 // patience is for waits that have a bound: on a machine that is merely busy a process is waited for longer than one
 // that is stuck.
 type patience struct {
-	p     *process
+	pid   int
 	since time.Time
 	last  time.Time
 	ran   map[int]time.Duration // threads' CPU time when they were looked at last
 }
 
-func (p *process) patience() *patience {
-	w := &patience{p: p, since: time.Now()}
+func (p *process) patience() *patience { return patienceFor(p.pid) }
+
+func patienceFor(pid int) *patience {
+	w := &patience{pid: pid, since: time.Now()}
 	w.starved()
 	return w
 }
+
+// Patience implements collector.Injector.
+func (t *target) Patience(pid int) (more func() bool) { return patienceFor(pid).more }
 
 // more is asked when the bound has passed: whether a thread of the process would get on if it had a CPU.
 func (w *patience) more() bool { return time.Since(w.since) < busyMost && w.starved() }
@@ -34,7 +39,7 @@ func (w *patience) more() bool { return time.Since(w.since) < busyMost && w.star
 func (w *patience) starved() (starved bool) {
 	elapsed, before := time.Since(w.last), w.ran
 	w.last, w.ran = time.Now(), map[int]time.Duration{}
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", w.p.pid))
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", w.pid))
 	if err != nil {
 		return false
 	}
