@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"bufio"
 	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +18,7 @@ const (
 	maxUnitsRead = 64
 	// maxInfoBytes bounds the debug information that is read for this; of more, the program's own directory must do.
 	maxInfoBytes = 64 << 20
+	maxShebang   = 256 // the kernel's own bound
 )
 
 // interpreter is what programs are called whose code is in files of their own.
@@ -39,6 +43,9 @@ func projectOf(dir string, args []string) string {
 	if err != nil || under(here, command) || under(here, program) {
 		return here
 	}
+	if interpreter.MatchString(shebang(program)) {
+		return repository(placeOfScript(dir, []string{"", command}))
+	}
 	sources := sourcesOf(program)
 	for _, s := range sources {
 		if under(here, s) {
@@ -51,6 +58,30 @@ func projectOf(dir string, args []string) string {
 		}
 	}
 	return repository(filepath.Dir(program))
+}
+
+// shebang is the name of the program that a script's first line has run it, "" of what is none.
+func shebang(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line, _ := bufio.NewReader(io.LimitReader(f, maxShebang)).ReadString('\n')
+	rest, ok := strings.CutPrefix(line, "#!")
+	words := strings.Fields(rest)
+	if !ok || len(words) == 0 {
+		return ""
+	}
+	if filepath.Base(words[0]) == "env" {
+		words = slices.DeleteFunc(words[1:], func(w string) bool {
+			return strings.HasPrefix(w, "-") || strings.Contains(w, "=")
+		})
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return filepath.Base(words[0])
 }
 
 func under(root, path string) bool {

@@ -24,7 +24,20 @@ func TestProjectOf(t *testing.T) {
 	if err := os.WriteFile(bare, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	empty := t.TempDir()
+	tool := filepath.Join(tmp, "venv", "bin", "tool")
+	own := filepath.Join(tmp, "own", "app")
+	for path, line := range map[string]string{tool: "#!" + tmp + "/venv/bin/python3.11 -E\n", own: "#!/usr/bin/env -S node --x\n"} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(line), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	targets := strobetest.TargetsDir(t)
 	for _, c := range []struct{ name, dir, command, want string }{
 		{"program below the directory", tmp, "bin/bare", tmp},
@@ -33,6 +46,8 @@ func TestProjectOf(t *testing.T) {
 		{"both elsewhere", empty, built, repository(filepath.Join(targets, "c"))},
 		{"both elsewhere, DWARF 4", empty, old, repository(filepath.Join(targets, "c"))},
 		{"no debug information", empty, bare, filepath.Dir(bare)},
+		{"a tool of a Python environment", empty, tool, empty},
+		{"a script of Node's", empty, own, filepath.Dir(own)},
 		{"from PATH", tmp, "sh", tmp},
 		{"missing", tmp, "./none", tmp},
 	} {

@@ -214,8 +214,8 @@ func (a *asker) culprit() (string, error) {
 	if full.req.View != "events" {
 		if len(a.fns) == 0 {
 			return fmt.Sprintf("No function that is traced has run. @usercode is the code below %s, without installed packages "+
-				"(site-packages, node_modules, jars); others are traced by their names (C++, Rust a::b; Go, Python, JavaScript, Java "+
-				"a.b).", a.st.Meta().ProjectRoot), nil
+				"(site-packages, node_modules, jars); others are traced by their names (C++, Rust a::b; Go, Python, JavaScript, "+
+				"Java a.b).", a.st.Meta().ProjectRoot), nil
 		}
 		return "No call matches.", nil
 	}
