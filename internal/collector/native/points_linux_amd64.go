@@ -101,7 +101,7 @@ func (t *target) SetPoints(ctx context.Context, wanted []collector.Point) ([]col
 	t.usePoints(next)
 	if err := t.applyToAll(ctx); err != nil {
 		t.usePoints(before)
-		if undo := t.applyToAll(ctx); undo != nil {
+		if undo := t.applyToAll(context.WithoutCancel(ctx)); undo != nil {
 			t.log.Warn("put points back", "err", undo)
 		}
 		return nil, err
@@ -457,5 +457,6 @@ func (t *target) applyPoints(ctx context.Context, p *process) error {
 	if len(add)+len(remove) == 0 {
 		return nil
 	}
+	ctx = context.WithoutCancel(ctx) // points that are noted as taken out must be: nobody would take them out again
 	return t.tracer.Do(ctx, func() error { return p.exchangePoints(add, remove) })
 }

@@ -263,6 +263,7 @@ func (p *process) liftPoints(ctx context.Context, hooks []*hooked) error {
 	if len(remove) == 0 {
 		return nil
 	}
+	ctx = context.WithoutCancel(ctx) // as in applyPoints
 	return p.t.tracer.Do(ctx, func() error { return p.exchangePoints(nil, remove) })
 }
 

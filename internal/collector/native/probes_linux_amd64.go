@@ -67,7 +67,7 @@ func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (coll
 	if err := t.failedWatch(watched); err != nil { // all of a call is checked before any takes effect: put back what was
 		t.probes, t.watches = before, watched
 		t.recordSwitches()
-		if undo := t.applyToAll(ctx); undo != nil {
+		if undo := t.applyToAll(context.WithoutCancel(ctx)); undo != nil {
 			t.log.Warn("put patterns back", "err", undo)
 		}
 		return t.currentStatus(), err
