@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
@@ -94,4 +96,59 @@ func TestAttachAmidBirths(t *testing.T) {
 		t.Errorf("%d of %d times a thread was not traced", missed, seen)
 	}
 	r.end(t)
+}
+
+// execsItself has another image again and again, until its standard input has something.
+const execsItself = `
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) long work(long n) { __asm__ volatile(""); return n * 3; }
+int main(int argc, char **argv) {
+  struct pollfd in = {0, POLLIN, 0};
+  char next[32];
+  long n = argc > 1 ? atol(argv[1]) : 0;
+  if (n == 0) {
+    puts("runs");
+    fflush(stdout);
+  }
+  for (long k = 0; k < 200 * (n % 8); k++)
+    if (work(k) != k * 3)
+      return 2;
+  if (poll(&in, 1, n % 2) != 0) {
+    puts("wrong=0");
+    return 0;
+  }
+  snprintf(next, sizeof next, "%ld", n + 1);
+  execl("/proc/self/exe", argv[0], next, (char *)0);
+  return 3;
+}
+`
+
+// TestAttachToExecs: a program is attached to whatever image it has at the moment, also where it is about to have
+// another, and runs on.
+func TestAttachToExecs(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	r := runProgram(t, strobetest.BuildSource(t, "c", "gcc-O1", "execsitself", execsItself))
+	rt := testRuntime(t)
+	for i := range 40 {
+		cmd, err := rt.Find(r.Process.Pid)
+		if err != nil {
+			t.Fatalf("attach %d: %v", i, err)
+		}
+		cmd.ProjectRoot = filepath.Dir(cmd.Path)
+		cmd.Tracing.Probes = []collector.Probe{{Pattern: "work"}}
+		c, err := rt.Launch(context.Background(), cmd, newSink(t))
+		if err != nil {
+			t.Fatalf("attach %d: %v", i, err)
+		}
+		if err := c.Stop(context.Background(), false); err != nil {
+			t.Fatalf("detach %d: %v", i, err)
+		}
+	}
+	if out := r.end(t); out != "runs\nwrong=0\n" {
+		t.Errorf("it wrote %q", out)
+	}
 }

@@ -39,8 +39,10 @@ func (t *target) attach(ctx context.Context) error {
 	go t.beatLoop()
 	if execing(p.pid) {
 		err = p.awaitExec(ctx)
-	} else {
-		err = t.setUpAttached(ctx, p)
+	} else if err = t.setUpAttached(ctx, p); err != nil && p.imageGone() {
+		if late := p.awaitExec(ctx); late != nil { // it came amid that
+			t.log.Warn("attach amid an exec", "pid", p.pid, "err", late)
+		}
 	}
 	if next := t.processOf(p.pid); next != nil && next != p { // an exec's image is set up by whoever meets its stop
 		p, err = next, nil
@@ -51,6 +53,12 @@ func (t *target) attach(ctx context.Context) error {
 	}
 	t.awaitReady(ctx, p)
 	return nil
+}
+
+// imageGone reports that the memory of the image is given back: by an exec, whose stop has not come yet, or by its end.
+func (p *process) imageGone() bool {
+	err := p.mem.Read(0, make([]byte, 1)) // nothing is there: of a living image that is another error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // awaitExec waits for the stop at the end of an exec that the process was amid when it was seized.
