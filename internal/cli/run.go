@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strobe-debug/strobe/internal/daemon"
+	"github.com/strobe-debug/strobe/internal/fault"
 )
 
 type runFlags struct {
@@ -86,6 +87,7 @@ type running struct {
 	pid     int // 0: one of several, or not known
 	cursor  int64
 	stopped bool // we ended it
+	gone    bool // somebody else has deleted the session
 
 	terminal bool       // it has a pseudo-terminal
 	mode     sync.Mutex // leaf
@@ -243,6 +245,9 @@ func (r *running) follow(ctx context.Context, f runFlags) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
+	if r.gone {
+		return end.err()
+	}
 	if r.report != nil {
 		return r.reported(ctx, end)
 	}
@@ -265,7 +270,12 @@ func (r *running) follow(ctx context.Context, f runFlags) error {
 	if r.leave && r.stopped {
 		return nil
 	}
-	if code := end.code(); code != exitOK {
+	return end.err()
+}
+
+// err is what a run ends with: the program's exit code.
+func (o *outcome) err() error {
+	if code := o.code(); code != exitOK {
 		return &exitStatus{code: code}
 	}
 	return nil
@@ -293,6 +303,9 @@ func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 		if errors.Is(err, syscall.EPIPE) && !r.stopped && !r.leave {
 			return r.end(ctx, "SIGPIPE", f.grace)
 		}
+		if fault.CodeOf(err) == fault.SessionNotFound {
+			return r.deleted(end)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -301,11 +314,24 @@ func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 			return end, nil
 		case !end.ended() && (n == 0 || lifeSign):
 			req := map[string]any{"action": "status", "sessionId": r.id}
-			if err := r.client.callInto(ctx, "debug_session", req, end); err != nil && ctx.Err() == nil {
+			err := r.client.callInto(ctx, "debug_session", req, end)
+			if fault.CodeOf(err) == fault.SessionNotFound {
+				return r.deleted(end)
+			}
+			if err != nil && ctx.Err() == nil {
 				return nil, err
 			}
 		}
 	}
+}
+
+// deleted is the end of a run whose session somebody else has stopped.
+func (r *running) deleted(end *outcome) (*outcome, error) {
+	if r.gone = true; end.ended() {
+		return end, nil
+	}
+	return nil, fault.New(fault.SessionNotFound, "`strobe stop ID --retain` keeps what was recorded.",
+		"somebody else has stopped session %s and deleted its data: how the program ended is not known", r.id)
 }
 
 // pageEvents bounds one page of output, which the daemon also bounds in bytes.
