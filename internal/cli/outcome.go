@@ -1,5 +1,7 @@
 package cli
 
+import "github.com/strobe-debug/strobe/internal/fault"
+
 // outcome is how a session ended, from debug_session status or stop.
 type outcome struct {
 	Status   string `json:"status"`
@@ -21,4 +23,24 @@ func (o *outcome) code() int {
 		return *o.ExitCode
 	}
 	return exitError
+}
+
+// isGone reports that there is no such session.
+func isGone(err error) bool { return err != nil && fault.CodeOf(err) == fault.SessionNotFound }
+
+// deleted is the end of a run whose session somebody else has stopped.
+func (r *running) deleted(end *outcome) (*outcome, error) {
+	if r.gone = true; end.ended() {
+		return end, nil
+	}
+	return nil, fault.New(fault.SessionNotFound, "`strobe stop ID --retain` keeps what was recorded.",
+		"somebody else has stopped session %s and deleted its data: how the program ended is not known", r.id)
+}
+
+// err is what a run ends with: the program's exit code.
+func (o *outcome) err() error {
+	if code := o.code(); code != exitOK {
+		return &exitStatus{code: code}
+	}
+	return nil
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strobe-debug/strobe/internal/daemon"
-	"github.com/strobe-debug/strobe/internal/fault"
 )
 
 type runFlags struct {
@@ -273,14 +272,6 @@ func (r *running) follow(ctx context.Context, f runFlags) error {
 	return end.err()
 }
 
-// err is what a run ends with: the program's exit code.
-func (o *outcome) err() error {
-	if code := o.code(); code != exitOK {
-		return &exitStatus{code: code}
-	}
-	return nil
-}
-
 var errTimeout = errors.New("time is up")
 
 // watch relays output until the program has ended and all of it was shown.
@@ -303,7 +294,7 @@ func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 		if errors.Is(err, syscall.EPIPE) && !r.stopped && !r.leave {
 			return r.end(ctx, "SIGPIPE", f.grace)
 		}
-		if fault.CodeOf(err) == fault.SessionNotFound {
+		if isGone(err) {
 			return r.deleted(end)
 		}
 		if err != nil {
@@ -315,7 +306,7 @@ func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 		case !end.ended() && (n == 0 || lifeSign):
 			req := map[string]any{"action": "status", "sessionId": r.id}
 			err := r.client.callInto(ctx, "debug_session", req, end)
-			if fault.CodeOf(err) == fault.SessionNotFound {
+			if isGone(err) {
 				return r.deleted(end)
 			}
 			if err != nil && ctx.Err() == nil {
@@ -323,15 +314,6 @@ func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 			}
 		}
 	}
-}
-
-// deleted is the end of a run whose session somebody else has stopped.
-func (r *running) deleted(end *outcome) (*outcome, error) {
-	if r.gone = true; end.ended() {
-		return end, nil
-	}
-	return nil, fault.New(fault.SessionNotFound, "`strobe stop ID --retain` keeps what was recorded.",
-		"somebody else has stopped session %s and deleted its data: how the program ended is not known", r.id)
 }
 
 // pageEvents bounds one page of output, which the daemon also bounds in bytes.
