@@ -25,11 +25,12 @@ func (o *outcome) code() int {
 	return exitError
 }
 
-// isGone reports that there is no such session.
-func isGone(err error) bool { return err != nil && fault.CodeOf(err) == fault.SessionNotFound }
-
-// deleted is the end of a run whose session somebody else has stopped.
-func (r *running) deleted(end *outcome) (*outcome, error) {
+// deleted is the end of a run that an error ends: where somebody else has deleted the session, as the program ended if
+// that is known.
+func (r *running) deleted(end *outcome, err error) (*outcome, error) {
+	if fault.CodeOf(err) != fault.SessionNotFound {
+		return nil, err
+	}
 	if r.gone = true; end.ended() {
 		return end, nil
 	}

@@ -294,11 +294,8 @@ func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 		if errors.Is(err, syscall.EPIPE) && !r.stopped && !r.leave {
 			return r.end(ctx, "SIGPIPE", f.grace)
 		}
-		if isGone(err) {
-			return r.deleted(end)
-		}
 		if err != nil {
-			return nil, err
+			return r.deleted(end, err)
 		}
 		switch {
 		case end.ended() && n == 0:
@@ -306,11 +303,8 @@ func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 		case !end.ended() && (n == 0 || lifeSign):
 			req := map[string]any{"action": "status", "sessionId": r.id}
 			err := r.client.callInto(ctx, "debug_session", req, end)
-			if isGone(err) {
-				return r.deleted(end)
-			}
 			if err != nil && ctx.Err() == nil {
-				return nil, err
+				return r.deleted(end, err)
 			}
 		}
 	}
