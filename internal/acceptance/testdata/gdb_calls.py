@@ -152,6 +152,8 @@ def watch(frame, name, key):
     """Holds on to a call until it returns."""
     active.add(key)
     caller = frame.older()
+    while caller is not None and caller.type() == gdb.TAILCALL_FRAME: # it has jumped here: nothing returns to it
+        caller = caller.older()
     if caller is None:
         return
     at = caller.pc()
