@@ -5,9 +5,9 @@ package strobetest
 var Wholes = []Whole{
 	{Name: "lua", Lang: "c", From: "debian:lua5.4", Optimised: true, Unset: []string{"strcache", "upvalue"},
 		// else its tables' order is the clock's
-		Build: `cd src; gcc -g -O2 -w -DLUA_USE_POSIX "-Dluai_makeseed(L)=7u" -o lua $(ls *.c | grep -v luac.c) -lm`,
+		Build:   `cd src; gcc -g -O2 -w -DLUA_USE_POSIX "-Dluai_makeseed(L)=7u" -o lua $(ls *.c | grep -v luac.c) -lm`,
 		Program: "src/lua",
-		Script: `"$P" main.lua one two; "$P" short.lua; echo $?; "$P" loop.lua`, Args: []string{"main.lua"},
+		Script:  `"$P" main.lua one two; "$P" short.lua; echo $?; "$P" loop.lua`, Args: []string{"main.lua"},
 		Files: map[string]string{"main.lua": wholeLua, "short.lua": wholeLuaShort, "loop.lua": wholeLuaLoop}},
 	{Name: "dash", Lang: "c", From: "debian:dash", Optimised: true,
 		Unset: []string{"mark", "setinputfile", "savefd", "fmtstr"},
