@@ -43,7 +43,7 @@ func (m *Member) Enter(ctx context.Context, img collector.Image, in collector.In
 	}
 	ctx, cancel := context.WithTimeout(ctx, enteredWithin)
 	defer cancel()
-	more, began, inside := in.Patience(img.PID), time.Now(), false
+	within, inside := in.Patience(img.PID, insideWithin), false
 	came := make(chan bool, 1)
 	go func() { came <- m.link.AwaitAgent(ctx, img.PID) }()
 	tick := time.NewTicker(refusedLook)
@@ -58,10 +58,9 @@ func (m *Member) Enter(ctx context.Context, img collector.Image, in collector.In
 			m.entered(img.PID)
 			return nil
 		case <-tick.C:
-			if !inside && time.Since(began) > insideWithin {
-				if _, err := os.Stat(filepath.Join(m.link.Dir(), InsideFile)); err == nil {
-					inside = true
-				} else if began = time.Now(); !more() {
+			if !inside {
+				_, err := os.Stat(filepath.Join(m.link.Dir(), InsideFile))
+				if inside = err == nil; !inside && !within() {
 					cancel()
 				}
 			}

@@ -91,6 +91,7 @@ func TestExceptionsInRows(t *testing.T) {
 	for raw, want := range map[string]string{
 		`"boom"`:                           "← f unwound by \"boom\"",
 		`{"$class":"m.E","message":"bad"}`: `← f unwound by {"$class":"m.E","message":"bad"}`,
+		`null`:                             "← f unwound by null", // throw null
 	} {
 		var b bytes.Buffer
 		var e rawEvent

@@ -72,7 +72,7 @@ With --json every line is one JSON object: the answer to the launch, each output
 	c.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take then until it is killed")
 	c.Flags().StringVarP(&f.dir, "directory", "C", "", "run the program in this directory")
 	c.Flags().StringVar(&f.projectRoot, "project-root", "",
-		"what @usercode means (default: the repository around the directory, or the program's own if that is elsewhere)")
+		"what @usercode means (default: the repository around the directory, or around a program or script elsewhere)")
 	c.Flags().StringVar(&f.symbols, "symbols", "", "file or directory with debug info")
 	return c
 }

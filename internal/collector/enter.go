@@ -22,9 +22,9 @@ type Injector interface {
 	// Raise sends a signal to a process's first thread where that computes, or waits in one of the system calls of in,
 	// which do not fail by it. Else nothing is sent, and blocked is the number of the call that it is in; -1: it was sent.
 	Raise(ctx context.Context, pid int, signal syscall.Signal, in []int) (blocked int, err error)
-	// Patience begins a wait for a process. What it returns is asked each time that the wait's bound has passed: whether
-	// to wait that long again, since the process wanted a CPU for most of the time and others had it.
-	Patience(pid int) (more func() bool)
+	// Patience begins a wait for a process. What it returns says whether to wait on: the bound has not passed, or the
+	// process wanted a CPU for most of the time and others had it, and is waited for as long again.
+	Patience(pid int, bound time.Duration) (within func() bool)
 }
 
 // Script is what a thread of ours does in a process: calls of C functions that one of its files exports.

@@ -18,10 +18,10 @@ const (
 	maxPasses = 1000
 )
 
-// Attach seizes every thread of a running process, also those that are being created, and returns those that it seized.
-// None of them stops for it, and no system call is interrupted. Threads that a seized one made meanwhile report
-// themselves: their creator's stop names them. The first thread is not among them if it has ended before the others.
-// Tracer thread only.
+// Attach seizes every thread of a running process and returns those that it seized. None of them stops for it, and no
+// system call is interrupted. Threads that a seized one made meanwhile report themselves: their creator's stop names
+// them; but one that was being made when its creator was seized may be missed: SeizeNew has it, once the creator has
+// stood. The first thread is not among them if it has ended before the others. Tracer thread only.
 //
 // With an error some may be seized: Close lets them go.
 func (t *Tracer) Attach(pid int) (tids []int, err error) {
@@ -33,6 +33,16 @@ func (t *Tracer) Attach(pid int) (tids []int, err error) {
 			letGo(pid)
 		}
 	}()
+	tids, err = SeizeNew(pid, func(int) bool { return false })
+	if err == nil && len(tids) == 0 {
+		err = ErrGone
+	}
+	return tids, err
+}
+
+// SeizeNew seizes the threads of a process that nobody traces, and returns them. Those that ours reports are not looked
+// at. Tracer thread only.
+func SeizeNew(pid int, ours func(tid int) bool) (tids []int, err error) {
 	known := map[int]bool{}
 	for pass, quiet := 0, 0; quiet < quietPasses; pass++ {
 		list, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -45,7 +55,7 @@ func (t *Tracer) Attach(pid int) (tids []int, err error) {
 		quiet++
 		for _, e := range list {
 			tid, err := strconv.Atoi(e.Name())
-			if err != nil || known[tid] {
+			if err != nil || known[tid] || ours(tid) {
 				continue
 			}
 			switch err := Seize(tid); {
@@ -55,13 +65,10 @@ func (t *Tracer) Attach(pid int) (tids []int, err error) {
 			case errors.Is(err, ErrGone), Ends(tid):
 				continue // seen again, or not
 			case TracerOf(tid) != unix.Gettid():
-				return nil, fmt.Errorf("seize thread %d of process %d: %w", tid, pid, err)
+				return tids, fmt.Errorf("seize thread %d of process %d: %w", tid, pid, err)
 			}
 			known[tid] = true
 		}
-	}
-	if len(tids) == 0 {
-		return nil, ErrGone
 	}
 	slices.Sort(tids)
 	return tids, nil

@@ -1,6 +1,7 @@
 package testadapter_test
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -150,11 +151,14 @@ func TestManagersWorkspaces(t *testing.T) {
 				events := strobetest.RunAdapterIn(t, a, p, r, env...)
 				var got, notes []string
 				var failed *testadapter.Test
+				next := ""
 				for _, e := range ended(events) {
 					// pnpm may have begun the next one when it stops, whichever it found behind b
-					next := !strings.HasPrefix(e.ID, "a ") && !strings.HasPrefix(e.ID, "b ")
-					if !next || !strings.Contains(c.script, "concurrency=1") {
+					pkg, _, _ := strings.Cut(e.ID, " ")
+					if one := strings.Contains(c.script, "concurrency=1"); !one || pkg == "a" || pkg == "b" {
 						got = append(got, e.ID+" "+string(e.Status))
+					} else if next = cmp.Or(next, pkg); pkg != next || pkg != "@x/c" && e.Status != testadapter.Passed {
+						t.Errorf("%q: %s %s behind the failure, and %s", r.Command, e.ID, e.Status, next)
 					}
 					if e.ID == "b › takes" {
 						failed = e

@@ -37,6 +37,7 @@ const (
 	// turnsWithin is how long the program's thread may take to let the agent in, which it does also within a loop.
 	// closesWithin is for how long it is asked to close the inspector behind that.
 	turnsWithin  = 5 * time.Second
+	turnsLook    = 50 * time.Millisecond
 	closesWithin = 10 * time.Minute
 )
 
@@ -89,7 +90,7 @@ func (rt *Runtime) enter(ctx context.Context, img collector.Image, in collector.
 	for _, at := range inspectors(img) { // the user's, or one that somebody opened before
 		if insp, err := inspect(ctx, at); err == nil {
 			defer insp.conn.Close()
-			if err := insp.enter(mine(true), in.Patience(img.PID)); err != nil {
+			if err := insp.enter(mine(true), in.Patience(img.PID, turnsWithin)); err != nil {
 				return stays("its inspector at %v did not let the agent in: %v", at, err)
 			}
 			return nil
@@ -115,7 +116,7 @@ func (rt *Runtime) enter(ctx context.Context, img collector.Image, in collector.
 	if err != nil {
 		return stays("%v", err)
 	}
-	err = insp.enter(mine(false), in.Patience(img.PID))
+	err = insp.enter(mine(false), in.Patience(img.PID, turnsWithin))
 	insp.close(rt, img.PID, at)
 	if err != nil {
 		return stays("the agent did not come in: %v (it has printed on standard error that a debugger listens)", err)
@@ -186,7 +187,7 @@ func open(ctx context.Context, in collector.Injector, pid int) (*inspector, neti
 	tick := time.NewTicker(opensLook)
 	defer tick.Stop()
 	var last error
-	for began, more := time.Now(), in.Patience(pid); ; {
+	for within := in.Patience(pid, opensWithin); ; {
 		for _, at := range loopback(pid, before) {
 			insp, err := inspect(ctx, at)
 			if err == nil {
@@ -199,11 +200,7 @@ func open(ctx context.Context, in collector.Injector, pid int) (*inspector, neti
 		case <-ctx.Done():
 			return nil, netip.AddrPort{}, ctx.Err()
 		}
-		if time.Since(began) > opensWithin {
-			if more() {
-				began = time.Now()
-				continue
-			}
+		if !within() {
 			why := "its port is another program's (9229, or what --inspect-port says), or all its threads stand"
 			if last != nil {
 				why = last.Error()
@@ -213,8 +210,8 @@ func open(ctx context.Context, in collector.Injector, pid int) (*inspector, neti
 	}
 }
 
-// enter evaluates what brings the agent in. more is asked whether to wait longer.
-func (in *inspector) enter(expression string, more func() bool) error {
+// enter evaluates what brings the agent in. within says whether to wait on.
+func (in *inspector) enter(expression string, within func() bool) error {
 	id, err := in.send(expression)
 	if err != nil {
 		return err
@@ -222,7 +219,7 @@ func (in *inspector) enter(expression string, more func() bool) error {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(turnsWithin)
+		tick := time.NewTicker(turnsLook)
 		defer tick.Stop()
 		for {
 			select {
@@ -230,7 +227,7 @@ func (in *inspector) enter(expression string, more func() bool) error {
 				return
 			case <-tick.C:
 			}
-			if !more() {
+			if !within() {
 				_ = in.conn.SetReadDeadline(time.Now())
 				return
 			}

@@ -56,7 +56,7 @@ func enter(ctx context.Context, img collector.Image, in collector.Injector, lib,
 		return collector.StaysOut("JVM: it was started with " + disabled + " and lets no agent in; it is attached to as " +
 			"machine code")
 	}
-	socket, err := listening(ctx, img.PID, in.Patience(img.PID))
+	socket, err := listening(ctx, in, img.PID)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func enter(ctx context.Context, img collector.Image, in collector.Injector, lib,
 }
 
 // listening has a JVM listen at its socket, and returns where that is.
-func listening(ctx context.Context, pid int, more func() bool) (string, error) {
+func listening(ctx context.Context, in collector.Injector, pid int) (string, error) {
 	name, caught, err := inside(pid)
 	if err != nil {
 		return "", collector.StaysOut(fmt.Sprintf("JVM: process %d cannot be looked at: %v", pid, err))
@@ -117,7 +117,7 @@ func listening(ctx context.Context, pid int, more func() bool) (string, error) {
 	}
 	tick := time.NewTicker(listensLook)
 	defer tick.Stop()
-	for began := time.Now(); ; {
+	for within := in.Patience(pid, listensWithin); ; {
 		if _, err := os.Stat(socket); err == nil {
 			return socket, nil
 		}
@@ -126,11 +126,7 @@ func listening(ctx context.Context, pid int, more func() bool) (string, error) {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-		if time.Since(began) > listensWithin {
-			if more() {
-				began = time.Now()
-				continue
-			}
+		if !within() {
 			return "", collector.StaysOut(fmt.Sprintf("JVM: it has not let an agent in within %v; it is attached to as "+
 				"machine code", listensWithin))
 		}

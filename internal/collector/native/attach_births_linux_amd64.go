@@ -19,7 +19,7 @@ const bornLook = time.Millisecond
 // of a clone whether the new thread is traced, and lists it at the end, which is late where the maker waits for a CPU
 // meanwhile. One that is not traced would meet our int3s and end the program by them. Nothing is patched before.
 func (p *process) seizeBorn(ctx context.Context) error {
-	for started, wait := time.Now(), p.patience(); ; {
+	for wait := patienceFor(p.pid, attachWait); ; {
 		var busy int
 		err := p.t.tracer.Do(ctx, func() (err error) {
 			busy, err = p.seizeBornNow()
@@ -33,7 +33,7 @@ func (p *process) seizeBorn(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(bornLook):
 		}
-		if time.Since(started) > attachWait && !wait.more() {
+		if !wait.within() {
 			return fmt.Errorf("thread %d makes another one, which does not come to its end", busy)
 		}
 	}
@@ -87,20 +87,12 @@ func makesThreads(nr int64) bool {
 
 // seizeNew seizes the process's threads that nobody traces, and says whether there were any. Tracer thread only.
 func (p *process) seizeNew() (any bool, err error) {
-	for _, tid := range listThreads(p.pid) {
-		if p.t.threads[tid] != nil || ptrace.TracerOf(tid) != 0 || ptrace.Ends(tid) {
-			continue
-		}
-		switch err := ptrace.Seize(tid); {
-		case err == nil:
-			p.t.addThread(p, tid)
-			any = true
-		case !ptrace.Ends(tid) && ptrace.TracerOf(tid) != unix.Gettid():
-			return any, fmt.Errorf("seize thread %d of process %d: %w", tid, p.pid, err)
-		}
+	tids, err := ptrace.SeizeNew(p.pid, func(tid int) bool { return p.t.threads[tid] != nil })
+	for _, tid := range tids {
+		p.t.addThread(p, tid)
 	}
 	p.t.live.Store(p.t.alive())
-	return any, nil
+	return len(tids) > 0, err
 }
 
 // seizeVisitors takes in the vfork children of a thread, which run in the process's memory: what is patched there they

@@ -16,21 +16,38 @@ const busyMost = 20 * time.Second
 // that is stuck.
 type patience struct {
 	pid   int
+	bound time.Duration
+	began time.Time // of the bound that counts now
 	since time.Time
 	last  time.Time
 	ran   map[int]time.Duration // threads' CPU time when they were looked at last
 }
 
-func (p *process) patience() *patience { return patienceFor(p.pid) }
+func (p *process) patience() *patience { return patienceFor(p.pid, 0) }
 
-func patienceFor(pid int) *patience {
-	w := &patience{pid: pid, since: time.Now()}
+func patienceFor(pid int, bound time.Duration) *patience {
+	now := time.Now()
+	w := &patience{pid: pid, bound: bound, began: now, since: now}
 	w.starved()
 	return w
 }
 
 // Patience implements collector.Injector.
-func (t *target) Patience(pid int) (more func() bool) { return patienceFor(pid).more }
+func (t *target) Patience(pid int, bound time.Duration) (within func() bool) {
+	return patienceFor(pid, bound).within
+}
+
+// within reports whether the bound has not passed, or the process is to be waited for as long again.
+func (w *patience) within() bool {
+	switch {
+	case time.Since(w.began) <= w.bound:
+	case w.more():
+		w.began = time.Now()
+	default:
+		return false
+	}
+	return true
+}
 
 // more is asked when the bound has passed: whether a thread of the process would get on if it had a CPU.
 func (w *patience) more() bool { return time.Since(w.since) < busyMost && w.starved() }
