@@ -12,6 +12,8 @@
 //	-points    conditions, logpoints, pauses, data breakpoints and steps, against gdb and lldb
 //	-tests     suites of tests bare, with the framework's own reporter, and by debug_test; with a machine full of idle
 //	           processes, too
+//	-flat      calls of two small functions without a pause, each of them kept, against uftrace
+//	-realtime  deadlines that a thread of 1 kHz and a real-time policy misses beside busy ones, without and with tracing
 //	-latency   launch to first event, strobe mcp to its first answer, and queries over ten million events
 //
 // and, where asked for, since it fetches and builds them:
@@ -68,16 +70,18 @@ func main() {
 	crash := flag.Bool("crash", false, "from a fault to the crash in a query's answer, and what a frame of a stack costs")
 	points := flag.Bool("points", false,
 		"what breakpoints, logpoints, data breakpoints and steps cost, against gdb and lldb")
+	flat := flag.Bool("flat", false, "calls without a pause, each of them kept, against uftrace")
+	realtime := flag.Bool("realtime", false, "deadlines of a thread of a real-time policy beside busy ones, for 60 s")
 	tests := flag.Bool("tests", false, "what an untraced run of tests takes longer than its bare command")
 	programs := flag.Bool("programs", false, "whole programs from registries, against uftrace; not among all")
 	write := flag.String("write", "", "document whose section -programs replaces, instead of printing it")
 	only := flag.String("suite", "", "of -tests only suites, of -programs only programs whose names contain this")
 	flag.Parse()
 	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values && !*crash && !*points && !*tests &&
-		!*programs
+		!*programs && !*flat && !*realtime
 	b := &bench{turns: *turns, burst: *burst, only: *only, write: *write}
 	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all ||
-		*latency, all || *values, all || *crash, all || *points, all || *tests, *programs)
+		*latency, all || *values, all || *crash, all || *points, all || *tests, all || *flat, all || *realtime, *programs)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -85,8 +89,8 @@ func main() {
 	os.Exit(code)
 }
 
-func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points, tests,
-	programs bool) (code int, err error) {
+func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points, tests, flat,
+	realtime, programs bool) (code int, err error) {
 	if b.dir, err = os.MkdirTemp("", "strobe-bench-"); err != nil {
 		return 0, err
 	}
@@ -119,7 +123,8 @@ func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values
 		wanted bool
 		run    func() error
 	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values},
-		{crash, b.crash}, {points, b.points}, {tests, b.tests}, {programs, b.wholes}} {
+		{crash, b.crash}, {points, b.points}, {tests, b.tests},
+		{flat, b.flat}, {realtime, b.realtime}, {programs, b.wholes}} {
 		if !part.wanted {
 			continue
 		}

@@ -278,7 +278,7 @@ var errTimeout = errors.New("time is up")
 func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 	end := &outcome{}
 	for {
-		wait := 1000
+		wait := 5000
 		if end.ended() || r.stopped {
 			wait = 0
 		}

@@ -220,6 +220,13 @@ type Planner interface {
 	Planned() []PlannedFunction
 }
 
+// Burster is a Collector whose target may record faster than is decoded.
+type Burster interface {
+	// Bursting reports whether it does so while as many threads want a CPU as there are: what it records had better wait,
+	// and a Flush takes a CPU from it.
+	Bursting() bool
+}
+
 // PlannedFunction is a function that is only counted.
 type PlannedFunction struct {
 	Function string

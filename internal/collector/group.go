@@ -219,6 +219,12 @@ func (g *Group) Planned() []PlannedFunction {
 	return nil
 }
 
+// Bursting implements Burster for the host.
+func (g *Group) Bursting() bool {
+	b, ok := g.Hosted.(Burster)
+	return ok && b.Bursting()
+}
+
 // Status implements Collector.
 func (g *Group) Status() Status {
 	status := g.Hosted.Status()

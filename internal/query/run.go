@@ -51,6 +51,9 @@ type Env struct {
 	// Once reports whether it was not asked for this key before by the same client: what was said is said shorter. nil: it
 	// was not.
 	Once func(key string) bool
+	// Busy reports whether a Flush takes a CPU that the target wants: who waits for anything but calls is told a little
+	// later then. nil: it does not.
+	Busy func() bool
 }
 
 func (e *Env) once(key string) bool { return e.Once == nil || e.Once(key) }
@@ -66,10 +69,12 @@ const maxAnswer = 60 << 10
 const maxVerbose = 4 << 20
 
 // How long a waiting question rests between looks: at least pollMin, so that a busy store is not asked all the
-// time; at most pollMax, so that records still in the target's rings are fetched.
+// time; at most pollMax, so that records still in the target's rings are fetched, and pollBusy where that is in the
+// target's way.
 const (
-	pollMin = 5 * time.Millisecond
-	pollMax = 100 * time.Millisecond
+	pollMin  = 5 * time.Millisecond
+	pollMax  = 100 * time.Millisecond
+	pollBusy = time.Second
 )
 
 // Run answers req from st. Errors are faults: VALIDATION_ERROR for a request that cannot be meant, the context's
@@ -105,11 +110,20 @@ func Run(ctx context.Context, st *store.Store, req Request, env Env) (*Result, e
 		if err != nil || res != nil {
 			return res, err
 		}
-		if last, err = rest(ctx, st, upTo, timeout); err != nil {
+		if last, err = rest(ctx, st, upTo, timeout, f.pollMax(env)); err != nil {
 			return nil, err
 		}
 		seen = upTo
 	}
+}
+
+// pollMax is how long a waiting question rests at most.
+func (f *filters) pollMax(env Env) time.Duration {
+	const calls = 1<<event.FunctionEnter | 1<<event.FunctionExit
+	if f.kinds == 0 || f.kinds&calls != 0 || env.Busy == nil || !env.Busy() {
+		return pollMax
+	}
+	return pollBusy
 }
 
 func flush(ctx context.Context, st *store.Store, env Env) error {
@@ -123,9 +137,10 @@ func flush(ctx context.Context, st *store.Store, env Env) error {
 }
 
 // rest waits until the store has events after upTo, and reports whether time is up. Events that are still
-// in the target's rings do not wake it: it returns after pollMax in any case.
-func rest(ctx context.Context, st *store.Store, upTo event.ID, timeout <-chan time.Time) (last bool, err error) {
-	wait, cancel := context.WithTimeout(ctx, pollMax)
+// in the target's rings do not wake it: it returns after most in any case.
+func rest(ctx context.Context, st *store.Store, upTo event.ID, timeout <-chan time.Time, most time.Duration) (last bool,
+	err error) {
+	wait, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	woken := make(chan error, 1)
 	go func() { woken <- st.Wait(wait, upTo) }()

@@ -116,7 +116,7 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 	defer release()
 	env := query.Env{Now: sess.Now, Ended: sess.Complete, Traced: sess.Traced, Redacted: sess.Redacted,
 		Once: func(what string) bool { return s.said.once(ctx, sess.ID, what) }}
-	env.Absent = s.absent
+	env.Absent, env.Busy = s.absent, sess.Busy
 	env.Paused = func() string { return pausedHint(sess) }
 	var late, theirsLate []string
 	env.Warnings = func() []string { return slices.Concat(late, theirsLate) }

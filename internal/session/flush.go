@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
 )
 
 // Bounds of a query's flush.
@@ -52,4 +54,10 @@ func (s *Session) FlushWithin(ctx context.Context, wait time.Duration) error {
 		errs = append(errs, s.st.Flush(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// Busy reports whether the target records faster than is decoded, and a Flush takes a CPU that it wants.
+func (s *Session) Busy() bool {
+	b, ok := s.col.(collector.Burster)
+	return ok && b.Bursting()
 }

@@ -55,6 +55,8 @@ type ringState struct {
 const (
 	drainBusy = time.Millisecond
 	drainIdle = 10 * time.Millisecond
+	// drainAside is how often it is seen whether it has to wait on: each look takes a CPU that others want.
+	drainAside = 4 * time.Millisecond
 	// batchEvents bounds one delivery to the sink, and so how long ring space stays taken.
 	batchEvents = 8192
 )
@@ -74,9 +76,12 @@ func (t *target) drainLoop() {
 		d.take(reply)
 		n := d.pass()
 		t.seekStrays()
-		if n > 0 {
+		switch {
+		case d.aside:
+			wait = drainAside
+		case n > 0:
 			wait = drainBusy
-		} else {
+		default:
 			wait = min(wait+wait/8+time.Microsecond, drainIdle)
 		}
 		gone := d.reap()
@@ -98,13 +103,6 @@ func (t *target) drainLoop() {
 			return
 		}
 		timer.Reset(wait)
-	}
-}
-
-// take takes in who waits for a pass; nil where nobody does.
-func (d *drainer) take(reply chan struct{}) {
-	if reply != nil {
-		d.replies = append(d.replies, reply)
 	}
 }
 
@@ -161,6 +159,7 @@ type drainer struct {
 	stuck    bool           // not all that the rings hold is in the spool
 	bytes    int64          // of records, in one round
 	ended    int            // processes that have, and are not read to their ends
+	aside    bool           // the last pass stood back
 	behind   time.Time      // since when it stands back; zero when all was decoded since
 	peekedAt time.Time
 	finished []byte          // payloads of records that the agent left something open in

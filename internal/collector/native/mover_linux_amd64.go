@@ -24,15 +24,17 @@ type mover struct {
 	told  bool  // mu: that it is full
 	most  int64 // bytes of it
 
-	mu    sync.Mutex    // held for each sweep, and by the drain goroutine while it looks at what there is; then regionMu
-	stuck bool          // mu: the spool had no room for something
-	over  time.Time     // mu: since when more waits than may, or something of that was last moved; zero where it does not
-	busy  chan struct{} // of one: a burst has begun
-	bound atomic.Int64  // of what may wait in the spool, in bytes
-	pace  pace          // of the decoder; the drain goroutine's
-	near  atomic.Bool   // the program is looked at closely: what it does now matters, not what it did
-	waits roomWaits     // mu: of threads whose rings were given back
-	burst atomic.Int64  // when a sweep last moved so much; since the daemon's start
+	mu     sync.Mutex    // held for each sweep, and by the drain goroutine while it looks at what there is; then regionMu
+	stuck  bool          // mu: the spool had no room for something
+	over   time.Time     // mu: since when more waits than may, or something of that was last moved; zero where it does not
+	busy   chan struct{} // of one: a burst has begun
+	bound  atomic.Int64  // of what may wait in the spool, in bytes
+	pace   pace          // of the decoder; the drain goroutine's
+	near   atomic.Bool   // the program is looked at closely: what it does now matters, not what it did
+	waits  roomWaits     // mu: of threads whose rings were given back
+	swept  time.Time     // mu: the last sweep
+	widest int           // mu: bytes that it moved of one ring, at most
+	burst  atomic.Int64  // when a sweep last met a burst; since the daemon's start
 }
 
 // feed is where the records of one ring go.
@@ -42,13 +44,17 @@ type feed struct {
 	from uint64 // where the stream begins
 }
 
-// How often rings are looked at: in a burst, and for how long without one.
+// How often rings are looked at in a burst, by how fast they fill, and for how long without one.
 const (
 	moveEvery = 300 * time.Microsecond
+	moveMost  = time.Millisecond // a ring takes 1.5 ms to fill, at the fastest
+	movePart  = 8                // of a ring that is moved at once
 	moveQuiet = 50 * time.Millisecond
 	slice     = 100 * time.Microsecond
-	// burstBytes in one sweep are a burst.
-	burstBytes = 64 << 10
+	// burstBytes in one sweep and burstRate, in bytes a second, are a burst.
+	burstBytes = 4 << 10
+	burstRate  = 8 << 20
+	heldBytes  = 64 << 10 // so much in the spool means that a pass of the decoder is under way
 )
 
 func newMover(t *target) *mover {
@@ -75,13 +81,11 @@ func (m *mover) loop() {
 			return
 		case <-m.busy:
 		}
-		for quiet := time.Now(); time.Since(quiet) < moveQuiet; nap(moveEvery) {
-			n := m.sweep()
-			if n > 0 || m.spool.Held() > burstBytes { // while a pass of the decoder lasts nobody else looks
+		every := moveEvery
+		for quiet := time.Now(); time.Since(quiet) < moveQuiet; nap(every) {
+			var n int
+			if n, every = m.sweep(); n > 0 || m.spool.Held() > heldBytes { // meanwhile nobody else looks
 				quiet = time.Now()
-			}
-			if n > burstBytes {
-				m.burst.Store(int64(time.Since(epoch)))
 			}
 		}
 	}
@@ -104,17 +108,25 @@ func nap(d time.Duration) {
 	unix.Nanosleep(&ts, nil) //nolint:errcheck // a signal ends it early
 }
 
-// sweep moves what was published when it began, and returns the number of bytes.
-func (m *mover) sweep() int {
+// sweep moves what was published when it began, and returns the number of bytes, and when the next should be.
+func (m *mover) sweep() (n int, next time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.sweepLocked()
+	since := min(time.Since(m.swept), moveQuiet)
+	n = m.sweepLocked()
+	next = moveMost
+	if m.widest > 0 {
+		next = min(max(since*time.Duration(m.t.ringBytes/movePart)/time.Duration(m.widest), moveEvery), moveMost)
+	}
+	return n, next
 }
 
 // sweepLocked is sweep with mu held. All rings are looked at before any is moved: their records are merged by time.
 func (m *mover) sweepLocked() (total int) {
-	m.stuck = false
-	limit := m.limit(time.Now())
+	m.stuck, m.widest = false, 0
+	now := time.Now()
+	limit, since := m.limit(now), now.Sub(m.swept)
+	m.swept = now
 	procs := m.t.processes()
 	for _, p := range procs {
 		p.withRegion(func(r *ring.Region) {
@@ -129,9 +141,13 @@ func (m *mover) sweepLocked() (total int) {
 					m.stuck = m.stuck || len(f.mv.Bytes()) > 0
 					continue
 				}
-				total += m.moved(f.move())
+				n := m.moved(f.move())
+				total, m.widest = total+n, max(m.widest, n)
 			}
 		})
+	}
+	if total > burstBytes && float64(total) > burstRate*since.Seconds() {
+		m.burst.Store(int64(now.Sub(epoch)))
 	}
 	return total
 }
@@ -308,11 +324,17 @@ const (
 
 var epoch = time.Now()
 
+// Bursting implements collector.Burster.
+func (t *target) Bursting() bool { return t.mover.bursting() }
+
 // bursting reports whether records come so fast that who decodes them would be in the program's way.
 func (m *mover) bursting() bool {
-	return time.Since(epoch)-time.Duration(m.burst.Load()) < burstGap &&
+	return m.flows() &&
 		float64(m.spool.Held()) < standsBack*float64(m.bound.Load()) && scarce()
 }
+
+// flows reports whether a burst is on.
+func (m *mover) flows() bool { return time.Since(epoch)-time.Duration(m.burst.Load()) < burstGap }
 
 // scarce reports whether as many threads want a CPU as there are, or more.
 func scarce() bool {

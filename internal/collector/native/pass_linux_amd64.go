@@ -13,11 +13,12 @@ import (
 func (d *drainer) pass() int {
 	d.start = d.t.sink.StartMono()
 	total, began := 0, d.t.sink.Now()
+	if d.stoodBack() {
+		return 1
+	}
 	d.begin()
 	for more := true; more; {
-		if len(d.replies) == 0 && d.standsBack() {
-			d.lookAtAll()
-			d.peek(time.Now())
+		if d.stoodBack() {
 			return 1
 		}
 		n, from := 0, time.Now()
@@ -46,6 +47,23 @@ func (d *drainer) pass() int {
 	return total
 }
 
+// take takes in who waits for a pass; nil where nobody does.
+func (d *drainer) take(reply chan struct{}) {
+	if reply != nil {
+		d.replies = append(d.replies, reply)
+	}
+}
+
+// stoodBack does what is to be done while what there is to be decoded waits. Nothing, where it does not.
+func (d *drainer) stoodBack() bool {
+	d.aside = len(d.replies) == 0 && d.standsBack()
+	if d.aside {
+		d.lookAtAll()
+		d.peek(time.Now())
+	}
+	return d.aside
+}
+
 // fewProcesses is how many there are at most where the drainer stands back.
 const fewProcesses = 8
 
@@ -66,7 +84,7 @@ func (d *drainer) begin() {
 	m := d.t.mover
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.sweepLocked() > burstBytes {
+	if m.sweepLocked(); m.flows() {
 		m.wake()
 	}
 	for _, p := range d.t.processes() {
