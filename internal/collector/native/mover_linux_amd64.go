@@ -48,9 +48,12 @@ type feed struct {
 const (
 	moveEvery = 300 * time.Microsecond
 	moveMost  = time.Millisecond // a ring takes 1.5 ms to fill, at the fastest
-	movePart  = 8                // of a ring that is moved at once
-	moveQuiet = 50 * time.Millisecond
-	slice     = 100 * time.Microsecond
+	// movePart is the part of a ring that is moved then; where it was moveAtOnce, they are looked at again at once.
+	movePart   = 8
+	moveAtOnce = 4
+	moveQuiet  = 50 * time.Millisecond
+	slice      = 100 * time.Microsecond
+	timerSlack = 5 * time.Microsecond
 	// burstBytes in one sweep and burstRate, in bytes a second, are a burst.
 	burstBytes = 4 << 10
 	burstRate  = 8 << 20
@@ -94,6 +97,7 @@ func (m *mover) loop() {
 // shortSlice asks for a thread that it runs soon after it wants to, and not for long. Kernels before 6.12 do not know
 // of it.
 func shortSlice() {
+	unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(timerSlack), 0, 0, 0) //nolint:errcheck // then it sleeps longer
 	attr, err := unix.SchedGetAttr(0, 0)
 	if err != nil || attr.Policy != 0 /* SCHED_OTHER */ {
 		return
@@ -104,6 +108,9 @@ func shortSlice() {
 
 // nap is time.Sleep of the thread.
 func nap(d time.Duration) {
+	if d == 0 {
+		return
+	}
 	ts := unix.NsecToTimespec(int64(d))
 	unix.Nanosleep(&ts, nil) //nolint:errcheck // a signal ends it early
 }
@@ -115,7 +122,10 @@ func (m *mover) sweep() (n int, next time.Duration) {
 	since := min(time.Since(m.swept), moveQuiet)
 	n = m.sweepLocked()
 	next = moveMost
-	if m.widest > 0 {
+	switch {
+	case m.widest > m.t.ringBytes/moveAtOnce:
+		next = 0
+	case m.widest > 0:
 		next = min(max(since*time.Duration(m.t.ringBytes/movePart)/time.Duration(m.widest), moveEvery), moveMost)
 	}
 	return n, next
