@@ -80,13 +80,5 @@ func (a *asker) mayBeOdd(kinds uint32) bool {
 			return true
 		}
 	}
-	if kinds&(1<<event.FunctionExit) == 0 {
-		return false
-	}
-	for _, f := range a.st.FuncStats() {
-		if f.Errors > 0 {
-			return true
-		}
-	}
-	return false
+	return kinds&(1<<event.FunctionExit) != 0 && a.st.AnyErrors()
 }

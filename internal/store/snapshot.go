@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -226,12 +227,8 @@ func (sn *Snapshot) Rows(ctx context.Context, ids []event.ID) ([]Row, error) {
 	}
 	slices.SortFunc(order, func(a, b int) int { return int(min(max(ids[a]-ids[b], -1), 1)) })
 	found := make([]Row, len(ids))
-	d := decoders.Get().(*decoder)
-	defer decoders.Put(d)
+	var parts []rowsPart
 	for len(order) > 0 {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		g := sn.segmentFrom(ids[order[0]])
 		if g == nil {
 			break
@@ -240,12 +237,48 @@ func (sn *Snapshot) Rows(ctx context.Context, ids []event.ID) ([]Row, error) {
 		for n < len(order) && ids[order[n]] <= g.last() {
 			n++
 		}
-		if err := sn.rowsOf(d, g, ids, order[:n], found); err != nil {
-			return nil, err
-		}
+		parts = append(parts, rowsPart{g, order[:n]})
 		order = order[n:]
 	}
+	if err := sn.rowsOfAll(ctx, parts, ids, found); err != nil {
+		return nil, err
+	}
 	return slices.DeleteFunc(found, func(r Row) bool { return r.ID == 0 }), nil
+}
+
+// rowsPart are the events wanted of one segment, as their places among the ids.
+type rowsPart struct {
+	g     *segment
+	order []int
+}
+
+// rowsOfAll fills found, on several CPUs where the events lie in several blocks: each has to be decoded.
+func (sn *Snapshot) rowsOfAll(ctx context.Context, parts []rowsPart, ids []event.ID, found []Row) error {
+	var next atomic.Int64
+	work := func() error {
+		d := decoders.Get().(*decoder)
+		defer decoders.Put(d)
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(parts) {
+				return nil
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := sn.rowsOf(d, parts[i].g, ids, parts[i].order, found); err != nil {
+				return err
+			}
+		}
+	}
+	errs := make([]error, max(1, min(runtime.GOMAXPROCS(0), len(parts))))
+	var all sync.WaitGroup
+	for i := range errs[1:] {
+		all.Go(func() { errs[i+1] = work() })
+	}
+	errs[0] = work()
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // segmentFrom returns the first segment that ends at id or later, nil if there is none.

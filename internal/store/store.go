@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -286,6 +287,16 @@ func (s *Store) FuncStats() []FuncStat {
 	stats = withMissing(stats, missing)
 	sorting.By(stats, func(a, b FuncStat) int { return cmp.Compare(a.Func, b.Func) })
 	return stats
+}
+
+// AnyErrors reports whether FuncStats has errors of any function, without a copy of it.
+func (s *Store) AnyErrors() bool {
+	if s.w == nil && s.Result().Interrupted {
+		s.recount.Do(s.recountFuncs)
+	}
+	s.statsMu.Lock()
+	defer s.statsMu.Unlock()
+	return slices.ContainsFunc(s.nest.stats, func(f FuncStat) bool { return f.Errors > 0 })
 }
 
 // CallCounts are the calls of all functions: those made are the sum of the other three.
