@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -165,7 +166,12 @@ func (b *bench) strobePIDs() ([]int, error) {
 	for _, l := range lists {
 		text, _ := os.ReadFile(l) // a thread that has ended
 		for _, f := range strings.Fields(string(text)) {
-			if n, err := strconv.Atoi(f); err == nil {
+			n, err := strconv.Atoi(f)
+			if err != nil {
+				return nil, err
+			}
+			command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", n)) // of one that has ended
+			if bytes.Contains(command, []byte("\x00worker")) {            // else a run of tests
 				pids = append(pids, n)
 			}
 		}
@@ -206,6 +212,44 @@ func (b *bench) daemonCPU() (time.Duration, error) {
 	return time.Duration(total) * 10 * time.Millisecond, nil
 }
 
+// watchCPU looks at what the daemon and its workers use of all CPUs until the answer is asked for. A worker's end is
+// seen to the last look: what is said of it afterwards has the programs that it started in it.
+func (b *bench) watchCPU() (used func() time.Duration) {
+	before, last := map[int]time.Duration{}, map[int]time.Duration{}
+	look := func(into map[int]time.Duration) {
+		pids, _ := b.strobePIDs() // none: none is running
+		for _, pid := range pids {
+			if d, ok := cpuOf(pid); ok {
+				into[pid] = d
+			}
+		}
+	}
+	look(before)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				look(last)
+			case <-stop:
+				look(last)
+				return
+			}
+		}
+	}()
+	return func() (total time.Duration) {
+		close(stop)
+		<-done
+		for pid, d := range last {
+			total += d - before[pid]
+		}
+		return total
+	}
+}
+
 // machine says where the numbers come from, and how busy it is.
 func machine() string {
 	model := runtime.GOARCH
@@ -231,14 +275,17 @@ func (c *client) schemaBytes() (first, all int, err error) {
 		return 0, 0, fmt.Errorf("list tools: %w", err)
 	}
 	for _, t := range r.Tools {
-		data, err := json.Marshal(t.InputSchema)
-		if err != nil {
+		var data bytes.Buffer
+		enc := json.NewEncoder(&data)
+		enc.SetEscapeHTML(false) // as the server writes it
+		if err := enc.Encode(t.InputSchema); err != nil {
 			return 0, 0, err
 		}
-		all += len(data)
+		size := data.Len() - len("\n")
+		all += size
 		switch t.Name {
 		case "debug_launch", "debug_trace", "debug_query", "debug_session":
-			first += len(data)
+			first += size
 		}
 	}
 	return first, all, nil

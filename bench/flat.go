@@ -111,7 +111,8 @@ func (b *bench) realtime() error {
 	return nil
 }
 
-var deadlines = regexp.MustCompile(`periods=(\d+) missed=(\d+) missed_working=\d+ worst_us=(\d+) longest_us=\d+ mean_ns=(\d+)`)
+var deadlines = regexp.MustCompile(`periods=(\d+) missed=(\d+) missed_working=\d+ worst_us=(\d+) ` +
+	`longest_us=\d+ mean_ns=(\d+)`)
 
 // text runs a command and returns all that it prints.
 func (b *bench) text(command ...string) (string, error) {

@@ -35,7 +35,7 @@ func (b *bench) sizes(c *client) error {
 	if err != nil {
 		return err
 	}
-	b.note("binary", float64(st.Size())/1e6, "MB", 25, "")
+	b.note("binary", float64(st.Size())/1e6, "MB", 32, "")
 	first, all, err := c.schemaBytes()
 	if err != nil {
 		return err

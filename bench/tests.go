@@ -109,20 +109,14 @@ func (b *bench) suite(c *client, s *suite, dir string) error {
 			}
 			reporter = append(reporter, took)
 		}
-		before, err := b.daemonCPU()
-		if err != nil {
-			return err
-		}
+		used := b.watchCPU()
 		r, took, err := c.runTests(s, dir)
-		if err != nil {
-			return err
-		}
-		after, err := b.daemonCPU()
+		daemon := used()
 		if err != nil {
 			return err
 		}
 		command, call, cpu = append(command, float64(r.Result.Summary.DurationMs)/1000), append(call, took.Seconds()),
-			append(cpu, (after-before).Seconds())
+			append(cpu, daemon.Seconds())
 		if turn%2 == 1 { // whoever comes second has the warmer machine
 			if err := one(); err != nil {
 				return err

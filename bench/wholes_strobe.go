@@ -118,10 +118,15 @@ func (b *bench) daemonCPUExact() (total time.Duration, err error) {
 		return 0, err
 	}
 	for _, pid := range pids {
-		var ts unix.Timespec
-		if err := unix.ClockGettime(int32(^pid<<3|2), &ts); err == nil { // CPUCLOCK_SCHED of a process
-			total += time.Duration(ts.Nano())
-		}
+		d, _ := cpuOf(pid) // 0: it has ended
+		total += d
 	}
 	return total, nil
+}
+
+// cpuOf is what a process and its threads, also those that have ended, have used of all CPUs; false where it is gone.
+func cpuOf(pid int) (time.Duration, bool) {
+	var ts unix.Timespec
+	err := unix.ClockGettime(int32(^pid<<3|2), &ts) // CPUCLOCK_SCHED of a process
+	return time.Duration(ts.Nano()), err == nil
 }

@@ -15,7 +15,10 @@ int main(int argc, char **argv) {
 		return 2;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &a);
-	for (long i = 0; i < calls / 2; i++) sum += leaf((int)i, (int)sum) + text("a text of some length, as programs have", (int)i);
+	for (long i = 0; i < calls / 2; i++) {
+		sum += leaf((int)i, (int)sum);
+		sum += text("a text of some length, as programs have", (int)i);
+	}
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	double ns = (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
 	printf("pairs=%ld ns_per_pair=%.1f fastest=%.1f sum=%ld\n", calls, ns / (double)calls, ns / (double)calls, sum & 1);

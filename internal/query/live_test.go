@@ -409,3 +409,29 @@ func TestVerboseAnswersAreBounded(t *testing.T) {
 }
 
 func isBinary(s string) bool { return strings.ContainsAny(s, "\x00") || strings.HasSuffix(s, "\xff") }
+
+// TestBusyTargetIsLeftAlone: a question that waits for what is no call has a busy target's records decoded seldom, since
+// that takes a CPU from it; one that may be answered by a call does as always.
+func TestBusyTargetIsLeftAlone(t *testing.T) {
+	m := newModel(t, 1, store.Options{})
+	put(t, m.st, 1, 0, 10)
+	for _, test := range []struct {
+		kind string
+		busy bool
+		few  bool
+	}{{"crash", true, true}, {"crash", false, false}, {"function_enter", true, false}} {
+		flushed := 0
+		env := Env{Busy: func() bool { return test.busy },
+			Flush: func(ctx context.Context) error { flushed++; return m.st.Flush(ctx) }}
+		req := Request{EventType: Kinds{test.kind}, Function: &NameFilter{Contains: "zz"}, WaitMs: 700}
+		if test.kind == "crash" {
+			req.Function = nil
+		}
+		if _, err := Run(t.Context(), m.st, req, env); err != nil {
+			t.Fatal(err)
+		}
+		if (flushed <= 2) != test.few {
+			t.Errorf("%s, busy %v: asked for records %d times in 700 ms", test.kind, test.busy, flushed)
+		}
+	}
+}
