@@ -48,6 +48,7 @@ func TestGoTrees(t *testing.T) {
 			`atomics(i=42, b=1, p={Name: "atom", Age: 1}, v="val") `,
 			"locks(m={mu: {state: 1, sema: 0}}, w={state: ", `valued(ctx={type: "*context.valueCtx", value: {Context: `,
 			`key: {type: "main.key" …+1}, val: "me"}`,
+			`renamed(ok=true, short="h", name="Help") `, `renamed(ok=true, short="o", name="") `,
 			`times(t="2024-02-29T12:30:00.0000005Z", b=-123456789012345678901234567890) `,
 		}},
 	} {

@@ -317,9 +317,13 @@ func (a *goAssign) results(results []symbol.Param) []home {
 }
 
 // goAgrees reports whether debug information has the parameters where the convention puts them, as far as it tells. It
-// leaves out padding, so that registers are compared in their order.
+// leaves out padding, so that registers are compared in their order. A parameter that it has in registers of other ones,
+// wholly or in part, which those have by the convention, tells nothing: of one that the function sets to another
+// (name = short, b = b[:n]) the compiler says so.
 func goAgrees(sig *symbol.Signature, params []symbol.Param, homes []home) bool {
 	fr := entryFrame(sig)
+	told := make([][]place, len(params)) // registers, by debug information
+	kept, strays := map[source]bool{}, []int{}
 	for i := range params {
 		p, h := &params[i], &homes[i]
 		size := sizeOf(goStrip(p.Type))
@@ -330,17 +334,33 @@ func goAgrees(sig *symbol.Signature, params []symbol.Param, homes []home) bool {
 		if l.missing || l.indirect || p.Loc.Kind == symbol.LocExpr && l.inFrame {
 			continue
 		}
-		rest := h.places
-		for _, q := range l.places {
-			if q.kind != srcGPR && q.kind != srcXMM {
-				continue
-			}
-			at := slices.IndexFunc(rest, func(p place) bool { return p.kind == q.kind && p.reg == q.reg })
-			if at < 0 {
-				return false
-			}
-			rest = rest[at+1:]
+		told[i] = slices.DeleteFunc(slices.Clone(l.places), func(q place) bool { return q.kind != srcGPR && q.kind != srcXMM })
+		if !goInOrder(told[i], h.places) {
+			strays = append(strays, i)
+			continue
 		}
+		for _, q := range told[i] {
+			kept[source{kind: q.kind, reg: q.reg}] = true
+		}
+	}
+	for _, i := range strays {
+		if slices.ContainsFunc(told[i], func(q place) bool {
+			return !kept[source{kind: q.kind, reg: q.reg}] && !goInOrder([]place{q}, homes[i].places)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// goInOrder reports whether registers are among others, in their order.
+func goInOrder(some, all []place) bool {
+	for _, q := range some {
+		at := slices.IndexFunc(all, func(p place) bool { return p.kind == q.kind && p.reg == q.reg })
+		if at < 0 {
+			return false
+		}
+		all = all[at+1:]
 	}
 	return true
 }

@@ -85,9 +85,7 @@ func (s *S3) Getenv(name string) string {
 func StartVersity(t testing.TB, bucket string) *S3 {
 	t.Helper()
 	const module = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
-	bin := cached(t, "versitygw-1.8.0", func(dir string) error {
-		return quietly(dir, "env", "GOFLAGS=", "GOBIN="+dir, "go", "install", module)
-	})
+	bin := GoCommand(t, module)
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, bucket), 0o755); err != nil {
 		t.Fatal(err)
@@ -98,7 +96,7 @@ func StartVersity(t testing.TB, bucket string) *S3 {
 	}
 	address := l.Addr().String()
 	_ = l.Close() // it is free now
-	cmd := exec.Command(filepath.Join(bin, "versitygw"), "--port", address, "posix", dir)
+	cmd := exec.Command(bin, "--port", address, "posix", dir)
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY=root", "ROOT_SECRET_KEY=secretsecret")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

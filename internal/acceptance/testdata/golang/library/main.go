@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,20 @@ func valued(ctx context.Context) any { return ctx.Value(key("user")) }
 //go:noinline
 func times(t time.Time, b *big.Int) time.Time { return t.Add(time.Second) }
 
+// renamed sets one parameter to another: debug information has both in one place at the entry.
+//
+//go:noinline
+func renamed(ok bool, short, name string) string {
+	sep := "-"
+	if name == "" {
+		name = short
+	}
+	if !ok {
+		fmt.Println(short, name)
+	}
+	return strings.ToLower(name) + sep + short
+}
+
 func main() {
 	h := &holder{&P{"in", 6}}
 	for _, v := range []reflect.Value{reflect.ValueOf(P{"refl", 4}), reflect.ValueOf(&P{"at", 5}),
@@ -64,4 +79,5 @@ func main() {
 	valued(context.WithValue(context.Background(), key("user"), "me"))
 	n, _ := new(big.Int).SetString("-123456789012345678901234567890", 10)
 	fmt.Println(times(time.Date(2024, 2, 29, 12, 30, 0, 500, time.UTC), n))
+	fmt.Println(renamed(true, "h", "Help"), renamed(true, "o", ""))
 }

@@ -1,0 +1,24 @@
+package strobetest
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var notInNames = regexp.MustCompile(`[^\w.@-]+`)
+
+// GoCommand is a command from the Go module proxy, MODULE@VERSION, built once on each machine.
+func GoCommand(t testing.TB, module string, flags ...string) string {
+	t.Helper()
+	NeedCommand(t, "go")
+	name := notInNames.ReplaceAllString(strings.Join(append([]string{"go", module}, flags...), " "), "-")
+	dir := cached(t, name, func(dir string) error {
+		args := append([]string{"GOFLAGS=", "GOBIN=" + dir, "go", "install"}, flags...)
+		return quietly(dir, "env", append(args, module)...)
+	})
+	command, _, _ := strings.Cut(module, "@")
+	return filepath.Join(dir, path.Base(command))
+}
