@@ -317,7 +317,7 @@ func (a *goAssign) results(results []symbol.Param) []home {
 }
 
 // goAgrees reports whether debug information has the parameters where the convention puts them, as far as it tells. It
-// leaves out padding, so that registers are compared in their order. A parameter that it has in registers of other ones,
+// leaves out padding, so that registers are compared in their order. A parameter that it has in registers of others,
 // wholly or in part, which those have by the convention, tells nothing: of one that the function sets to another
 // (name = short, b = b[:n]) the compiler says so.
 func goAgrees(sig *symbol.Signature, params []symbol.Param, homes []home) bool {
@@ -334,7 +334,9 @@ func goAgrees(sig *symbol.Signature, params []symbol.Param, homes []home) bool {
 		if l.missing || l.indirect || p.Loc.Kind == symbol.LocExpr && l.inFrame {
 			continue
 		}
-		told[i] = slices.DeleteFunc(slices.Clone(l.places), func(q place) bool { return q.kind != srcGPR && q.kind != srcXMM })
+		told[i] = slices.DeleteFunc(slices.Clone(l.places), func(q place) bool {
+			return q.kind != srcGPR && q.kind != srcXMM
+		})
 		if !goInOrder(told[i], h.places) {
 			strays = append(strays, i)
 			continue
