@@ -14,6 +14,7 @@
 //	           processes, too
 //	-flat      calls of two small functions without a pause, each of them kept, against uftrace
 //	-realtime  deadlines that a thread of 1 kHz and a real-time policy misses beside busy ones, without and with tracing
+//	-races     races found in small programs, and how much slower they are, beside ThreadSanitizer and helgrind
 //	-latency   launch to first event, strobe mcp to its first answer, and queries over ten million events
 //
 // and, where asked for, since it fetches and builds them:
@@ -72,16 +73,17 @@ func main() {
 		"what breakpoints, logpoints, data breakpoints and steps cost, against gdb and lldb")
 	flat := flag.Bool("flat", false, "calls without a pause, each of them kept, against uftrace")
 	realtime := flag.Bool("realtime", false, "deadlines of a thread of a real-time policy beside busy ones, for 60 s")
+	races := flag.Bool("races", false, "races found in small programs, beside ThreadSanitizer and helgrind")
 	tests := flag.Bool("tests", false, "what an untraced run of tests takes longer than its bare command")
 	programs := flag.Bool("programs", false, "whole programs from registries, against uftrace; not among all")
 	write := flag.String("write", "", "document whose section -programs replaces, instead of printing it")
 	only := flag.String("suite", "", "of -tests only suites, of -programs only programs whose names contain this")
 	flag.Parse()
 	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values && !*crash && !*points && !*tests &&
-		!*programs && !*flat && !*realtime
+		!*programs && !*flat && !*realtime && !*races
 	b := &bench{turns: *turns, burst: *burst, only: *only, write: *write}
 	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all ||
-		*latency, all || *values, all || *crash, all || *points, all || *tests, all || *flat, all || *realtime, *programs)
+		*latency, all || *values, all || *crash, all || *points, all || *tests, all || *flat, all || *realtime, all || *races, *programs)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -90,7 +92,7 @@ func main() {
 }
 
 func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points, tests, flat,
-	realtime, programs bool) (code int, err error) {
+	realtime, races, programs bool) (code int, err error) {
 	if b.dir, err = os.MkdirTemp("", "strobe-bench-"); err != nil {
 		return 0, err
 	}
@@ -124,7 +126,8 @@ func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values
 		run    func() error
 	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values},
 		{crash, b.crash}, {points, b.points}, {tests, b.tests},
-		{flat, b.flat}, {realtime, b.realtime}, {programs, b.wholes}} {
+		{flat, b.flat}, {realtime, b.realtime},
+		{races, b.races}, {programs, b.wholes}} {
 		if !part.wanted {
 			continue
 		}

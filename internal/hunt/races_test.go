@@ -29,7 +29,8 @@ func searched(t *testing.T, p *Program, o RaceOptions) *Races {
 // TestRaces: the lines that race by their programs' own comments, and no others.
 func TestRaces(t *testing.T) {
 	for file, variables := range map[string]string{
-		"counter.c": "hits", "halflocked.c": "head", "stats.cc": "st.n st.sum",
+		"counter.c": "hits", "halflocked.c": "head", "stats.cc": "st.n st.sum", "publish.c": "ready published",
+		"rare.c": "errors", "bits.c": "flags.a",
 	} {
 		t.Run(file, func(t *testing.T) {
 			p := built(t, filepath.Join("races", file))
