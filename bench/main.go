@@ -32,6 +32,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 )
 
 type bench struct {
@@ -56,34 +57,49 @@ type measure struct {
 	Note  string  `json:"note,omitempty"`
 }
 
+// parts are what can be asked for by name, in the order in which they run, -cost before them.
+var parts = []struct {
+	name, what string
+	run        func(*bench) error
+	alone      bool // only where it is asked for
+}{
+	{"scale", "20,000 functions at once", (*bench).scale, false},
+	{"symbols", "launch of a program with 100 MB of debug information", (*bench).symbols, false},
+	{"ingest", "1,000,000 events a second", (*bench).ingest, false},
+	{"latency", "times to the first event and of queries", (*bench).latency, false},
+	{"values", "cost of a call by what its arguments lead to, against gdb; and of one that is not recorded", (*bench).values,
+		false},
+	{"crash", "from a fault to the crash in a query's answer, and what a frame of a stack costs", (*bench).crash, false},
+	{"points", "what breakpoints, logpoints, data breakpoints and steps cost, against gdb and lldb", (*bench).points, false},
+	{"tests", "what an untraced run of tests takes longer than its bare command", (*bench).tests, false},
+	{"flat", "calls without a pause, each of them kept, against uftrace", (*bench).flat, false},
+	{"realtime", "deadlines of a thread of a real-time policy beside busy ones, for 60 s", (*bench).realtime, false},
+	{"races", "races found in small programs, beside ThreadSanitizer and helgrind", (*bench).races, false},
+	{"programs", "whole programs from registries, against uftrace; not among all", (*bench).wholes, true},
+}
+
 func main() {
 	turns := flag.Int("turns", 5, "how often each is run")
 	burst := flag.Int("burst", 10000, "rounds of the loop in one burst")
 	check := flag.Bool("check", false, "exit 1 where a promise is not kept")
 	asJSON := flag.Bool("json", false, "print the result as JSON")
 	cost := flag.Bool("cost", false, "cost of a call in the target, against uftrace and gdb")
-	scale := flag.Bool("scale", false, "20,000 functions at once")
-	ingest := flag.Bool("ingest", false, "1,000,000 events a second")
-	latency := flag.Bool("latency", false, "times to the first event and of queries")
-	symbols := flag.Bool("symbols", false, "launch of a program with 100 MB of debug information")
-	values := flag.Bool("values", false, "cost of a call by what its arguments lead to, against gdb; and of one that is "+
-		"not recorded")
-	crash := flag.Bool("crash", false, "from a fault to the crash in a query's answer, and what a frame of a stack costs")
-	points := flag.Bool("points", false,
-		"what breakpoints, logpoints, data breakpoints and steps cost, against gdb and lldb")
-	flat := flag.Bool("flat", false, "calls without a pause, each of them kept, against uftrace")
-	realtime := flag.Bool("realtime", false, "deadlines of a thread of a real-time policy beside busy ones, for 60 s")
-	races := flag.Bool("races", false, "races found in small programs, beside ThreadSanitizer and helgrind")
-	tests := flag.Bool("tests", false, "what an untraced run of tests takes longer than its bare command")
-	programs := flag.Bool("programs", false, "whole programs from registries, against uftrace; not among all")
+	asked := make([]*bool, len(parts))
+	for i, p := range parts {
+		asked[i] = flag.Bool(p.name, false, p.what)
+	}
 	write := flag.String("write", "", "document whose section -programs replaces, instead of printing it")
 	only := flag.String("suite", "", "of -tests only suites, of -programs only programs whose names contain this")
 	flag.Parse()
-	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values && !*crash && !*points && !*tests &&
-		!*programs && !*flat && !*realtime && !*races
+	all := !*cost && !slices.ContainsFunc(asked, func(a *bool) bool { return *a })
 	b := &bench{turns: *turns, burst: *burst, only: *only, write: *write}
-	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all ||
-		*latency, all || *values, all || *crash, all || *points, all || *tests, all || *flat, all || *realtime, all || *races, *programs)
+	var run []func(*bench) error
+	for i, p := range parts {
+		if *asked[i] || all && !p.alone {
+			run = append(run, p.run)
+		}
+	}
+	code, err := b.run(*check, *asJSON, all || *cost, run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -91,8 +107,8 @@ func main() {
 	os.Exit(code)
 }
 
-func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points, tests, flat,
-	realtime, races, programs bool) (code int, err error) {
+// run measures what a call costs, if asked for, and the parts; code is what the command ends with.
+func (b *bench) run(check, asJSON, cost bool, parts []func(*bench) error) (code int, err error) {
 	if b.dir, err = os.MkdirTemp("", "strobe-bench-"); err != nil {
 		return 0, err
 	}
@@ -121,17 +137,8 @@ func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values
 			code = verdict(rows, check, nil)
 		}
 	}
-	for _, part := range []struct {
-		wanted bool
-		run    func() error
-	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values},
-		{crash, b.crash}, {points, b.points}, {tests, b.tests},
-		{flat, b.flat}, {realtime, b.realtime},
-		{races, b.races}, {programs, b.wholes}} {
-		if !part.wanted {
-			continue
-		}
-		if err := part.run(); err != nil {
+	for _, part := range parts {
+		if err := part(b); err != nil {
 			return 0, err
 		}
 	}

@@ -82,7 +82,7 @@ func (b *bench) races() error {
 	return nil
 }
 
-// reports runs a command three times and returns its median time in seconds, and how many reports it printed at the end.
+// reports runs a command three times and returns its median time in seconds, and how many reports it printed last.
 func (b *bench) reports(report string, command ...string) (seconds float64, n int) {
 	var took []float64
 	for range 3 {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# make bench: the cost in the target against uftrace, gdb and lldb, scale, symbols, ingest, latency, runs of tests. Arguments go to the program: -cost, -scale,
-# -symbols, -ingest, -latency, -values, -crash, -points, -tests (all without one), -programs, -write, -suite, -turns, -burst, -check, -json.
+# make bench: what Strobe costs, beside uftrace, gdb, lldb and others. Arguments go to the program, which says what there is: -help.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for c in gcc uftrace gdb; do
