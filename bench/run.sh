@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make bench: what Strobe costs, beside uftrace, gdb, lldb and others. Arguments go to the program, which says what there is: -help.
+# make bench: what Strobe costs, beside uftrace, gdb, lldb and others. Arguments go to the program: -help lists them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for c in gcc uftrace gdb; do
