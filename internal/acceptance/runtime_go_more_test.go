@@ -63,3 +63,33 @@ func TestGoTrees(t *testing.T) {
 		}
 	}
 }
+
+// TestGoStripped: without debug information methods that an interface may call have their values, from what Go's runtime
+// knows of types, and others at least what they are called on. What is shown is what the same program shows with it.
+func TestGoStripped(t *testing.T) {
+	t.Parallel()
+	s := strobetest.Start(t, nil)
+	trees := map[string]string{}
+	for name, flags := range map[string][]string{"full": nil, "bare": {"-ldflags=-s -w"}} {
+		bin, root := goProgram(t, "stripped", flags...)
+		l := s.Launch(t, bin, root, nil, args{"trace": []string{"main.**"}, "serializationDepth": 3})
+		s.WaitEnd(t, l.SessionID, endLimit)
+		trees[name] = s.Query(t, l.SessionID, args{"view": "tree", "unfold": true, "limit": 500}).Tree
+	}
+	for _, want := range []struct{ full, bare string }{
+		{`(*Square).Area(s={Side: 3, Name: "sq"}, scale=2) → 18 `, `(*Square).Area(recv={Side: 3, Name: "sq"}, arg0=2) → 18 `},
+		{`Circle.Area(c={R: 1.5, Tags: ["a", "b"]}, scale=2) → 8 `, `Circle.Area(recv={R: 1.5, Tags: ["a", "b"]}, arg0=2) → 8 `},
+		{`(*Store).Put(s={items: {}}, key="k", value={type: "main.Circle", value: {R: 1.5, Tags: ["a", "b"]}}) → null `,
+			`(*Store).Put(recv={items: {}}, arg0="k", arg1={type: "main.Circle", value: {R: 1.5, Tags: ["a", "b"]}}) → null `},
+		{`(*Store).Put(s={items: {k: {type: "main.Circle"`, `(*Store).Put(recv={items: {k: {type: "main.Circle"`},
+		{`value=null) → {type: "*main.Full", value: {N: 2}} `, `arg1=null) → {type: "*main.Full", value: {N: 2}} `},
+		{`(*Store).grow(s={items: {`, `(*Store).grow(recv={items: {`},
+	} {
+		if !strings.Contains(trees["full"], want.full) {
+			t.Errorf("with debug information: no %q in\n%s", want.full, trees["full"])
+		}
+		if !strings.Contains(trees["bare"], want.bare) {
+			t.Errorf("without: no %q in\n%s", want.bare, trees["bare"])
+		}
+	}
+}

@@ -12,6 +12,11 @@ import (
 // function has none.
 func (m *Module) Signature(f *Function) (*Signature, error) {
 	if m.Go && f.HasDWARF && f.die == 0 {
+		var sig *Signature
+		g := m.goRuntime()
+		if err := m.guarded(func() error { sig = g.methodSignature(f); return nil }); err == nil && sig != nil {
+			return sig, nil
+		}
 		return &Signature{Language: LangGo, Bare: true}, nil
 	}
 	if !f.HasDWARF || f.die == 0 {

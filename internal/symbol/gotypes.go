@@ -110,6 +110,10 @@ func (t *Type) GoTypes() []GoType {
 			all = m.findGoTypes()
 			return nil
 		})
+		if len(all) == 0 { // without debug information
+			g := m.goRuntime()
+			_ = m.guarded(func() error { all = g.goTypes(); return nil })
+		}
 		return all
 	}).([]GoType)
 }

@@ -72,9 +72,11 @@ type Type struct {
 
 	bound bound // KindArray of unknown count
 
-	m    *Module
-	die  dieRef
-	spec dieRef // the declaration inside namespaces that a type unit's type completes, or 0
+	m   *Module
+	die dieRef
+	// where the runtime's description of it is, of a Go program without debug information; see goRuntime
+	described uint64
+	spec      dieRef // the declaration inside namespaces that a type unit's type completes, or 0
 
 	elemOnce sync.Once
 	elem     *Type

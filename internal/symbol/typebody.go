@@ -2,6 +2,11 @@ package symbol
 
 // loadElem decodes what a pointer, function or enum refers to.
 func (t *Type) loadElem() {
+	if t.described != 0 {
+		g := t.m.goRuntime()
+		_ = t.m.guarded(func() error { t.elem = g.elem(t); return nil })
+		return
+	}
 	if t.m == nil || t.die == 0 {
 		return
 	}
@@ -25,6 +30,11 @@ func (t *Type) loadElem() {
 
 // loadBody decodes members, enumerators or parameters.
 func (t *Type) loadBody() {
+	if t.described != 0 {
+		g := t.m.goRuntime()
+		_ = t.m.guarded(func() error { t.body = g.body(t); return nil })
+		return
+	}
 	if t.m == nil || t.die == 0 {
 		return
 	}
