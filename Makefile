@@ -7,8 +7,8 @@ BIN     := bin/strobe
 LDFLAGS := -s -w -funcalign=16
 # Where nothing waits for the code, small functions are not copied to where they are called: 600 KB less.
 COLD    := bucket checkout cli collector/js collector/jvm collector/python corefile crash daemon dap doctor \
-  exchange export fleet follow goroutine group hunt inspect install iochan locks mcp midi natvis page report scenario \
-  service session settings sound/pulse stuck testadapter testrun testsetup tracediff ui/...
+  exchange export expr fleet follow goroutine group hunt inspect install iochan locks mcp midi natvis page report scenario \
+  service session settings snapshot sound/pulse stuck testadapter testrun testsetup tracediff ui/... waits websocket wire
 OTHERS  := github.com/spf13/... github.com/google/jsonschema-go/... github.com/modelcontextprotocol/... \
   github.com/google/go-dap github.com/pelletier/... go.yaml.in/... net/... crypto/... vendor/... mime/... text/... \
   encoding/json encoding/gob encoding/xml encoding/asn1 encoding/csv encoding/pem log/... image/... html
