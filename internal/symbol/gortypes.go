@@ -53,6 +53,7 @@ type goRuntime struct {
 	methods     map[Addr]goMethod // by where their code is
 	byName      map[string]uint64 // pointers to named types
 	empty, full *Type             // interfaces without and with methods
+	slots       int               // methods that were looked at
 	mu          sync.Mutex
 	made        map[uint64]*Type // by where their descriptions are
 }
@@ -101,10 +102,13 @@ func (g *goRuntime) read() {
 	slices.Sort(g.all)
 	for _, t := range g.all {
 		if g.kind(t) == reflect.Pointer && g.u8(t+goTypeFlags)&goNamed == 0 {
-			g.byName[g.typeName(t, 0)] = t
+			g.byName[g.typeName(t)] = t
 		}
 	}
 }
+
+// maxGoMethods bounds the methods that are looked at; the largest programs have some hundred thousand.
+const maxGoMethods = 1 << 22
 
 // maxGoNesting bounds how deep types lead to others while they are looked for.
 const maxGoNesting = 200
@@ -138,6 +142,9 @@ func (g *goRuntime) visit(t uint64, seen map[uint64]bool, depth int) {
 	}
 	list := u + uint64(g.u32(u+8))
 	for i := range uint64(g.u16(u + 4)) {
+		if g.slots++; g.slots > maxGoMethods {
+			return
+		}
 		m := list + goMethodBytes*i
 		typ, code := int32(g.u32(m+4)), int32(g.u32(m+12)) // below 0: the linker has left it out
 		if typ > 0 && code > 0 {
@@ -222,12 +229,20 @@ func (g *goRuntime) name(a uint64) string {
 	return string(b[1+k : 1+k+int(n)])
 }
 
+// maxGoNameParts bounds the types that one name is made of: those of a damaged program may be made of themselves.
+const maxGoNameParts = 64
+
 // typeName is a type's name as debug information has it, with the whole path of its package.
-func (g *goRuntime) typeName(t uint64, depth int) string {
-	if depth > maxTypeChain {
+func (g *goRuntime) typeName(t uint64) string {
+	parts := maxGoNameParts
+	return g.partName(t, &parts)
+}
+
+func (g *goRuntime) partName(t uint64, parts *int) string {
+	if *parts--; *parts < 0 {
 		return "…"
 	}
-	inner := func(at uint64) string { return g.typeName(g.u64(t+at), depth+1) }
+	inner := func(at uint64) string { return g.partName(g.u64(t+at), parts) }
 	flags := g.u8(t + goTypeFlags)
 	if flags&goNamed == 0 {
 		switch g.kind(t) {
@@ -269,7 +284,7 @@ func (g *goRuntime) typeOf(t uint64) *Type {
 	if made := g.made[t]; made != nil {
 		return made
 	}
-	made := &Type{m: g.m, described: t, Name: g.typeName(t, 0), Size: bounded(g.u64(t))}
+	made := &Type{m: g.m, described: t, Name: g.typeName(t), Size: bounded(g.u64(t))}
 	g.made[t] = made
 	switch k := g.kind(t); k {
 	case reflect.Bool:
@@ -416,7 +431,7 @@ func (g *goRuntime) receiverOnly(f *Function) *Signature {
 // goTypes are the module's types that values in interfaces may be of, by name.
 func (g *goRuntime) goTypes() (all []GoType) {
 	for _, t := range g.all {
-		one := GoType{Name: g.typeName(t, 0), Type: g.typeOf(t), Addr: Addr(t),
+		one := GoType{Name: g.typeName(t), Type: g.typeOf(t), Addr: Addr(t),
 			Key: uint64(g.u32(t+goTypeHash))<<32 | uint64(g.u32(t+goTypeName))}
 		if one.Name != "" {
 			all = append(all, one)

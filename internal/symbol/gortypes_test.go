@@ -1,7 +1,9 @@
 package symbol
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -139,5 +141,70 @@ func compareGoMethods(t *testing.T, full, bare *Module) {
 	t.Logf("%d methods are known, of %d the receiver", whole, part)
 	if whole < 50 || part < 50 {
 		t.Errorf("%d methods are known, of %d the receiver", whole, part)
+	}
+}
+
+// TestGoRuntimeDamaged: descriptions with words of others in them, or of nothing, are walked to an end.
+func TestGoRuntimeDamaged(t *testing.T) {
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "bare")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, "./stripped")
+	cmd.Dir = filepath.Join(strobetest.Root(t), "internal", "acceptance", "testdata", "golang")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	m, err := Open(bin, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := m.goRuntime()
+	segment := m.im.segment(g.types)
+	if segment == nil || len(g.all) < 100 {
+		t.Fatalf("%d descriptions are known", len(g.all))
+	}
+	from, to := segment.off+g.types-segment.vaddr, segment.off+g.end-segment.vaddr
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(11, 26))
+	for n := range 40 {
+		b := slices.Clone(whole)
+		for range 1 << (n % 12) {
+			at := from + rng.Uint64N((to-from)/8-1)*8
+			word := rng.Uint64()
+			if rng.IntN(3) > 0 { // of another description, or the place of one
+				other := from + rng.Uint64N((to-from)/8-1)*8
+				if word = binary.LittleEndian.Uint64(b[other:]); rng.IntN(2) > 0 {
+					word = g.all[rng.IntN(len(g.all))]
+				}
+			}
+			binary.LittleEndian.PutUint64(b[at:], word)
+		}
+		damaged := filepath.Join(dir, "damaged")
+		if err := os.WriteFile(damaged, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := Open(damaged, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range (&Type{m: m}).GoTypes() {
+			shapeOf(g.Type)
+		}
+		for i := range m.Functions() {
+			if sig, err := m.Signature(&m.Functions()[i]); err == nil {
+				for _, p := range sig.Params {
+					shapeOf(p.Type)
+				}
+			}
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
