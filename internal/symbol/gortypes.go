@@ -32,8 +32,6 @@ const (
 	goExtraStar = 1 << 1 // the name has one * too many
 	goNamed     = 1 << 2
 
-	goEmbedded = 1 << 3 // of a field's name
-
 	goMethodBytes = 16
 	goFieldBytes  = 24
 )
@@ -93,10 +91,11 @@ func (g *goRuntime) read() {
 		if n == 0 || n != g.u64(links+16) || n > maxGoTypes || g.u64(at) == 0 && n > 2 {
 			continue
 		}
-		seen := map[uint64]bool{}
+		var from []uint64
 		for i := range n {
-			g.visit(g.types+uint64(g.u32(at+4*i)), seen, 0)
+			from = append(from, g.types+uint64(g.u32(at+4*i)))
 		}
+		g.find(from)
 		break
 	}
 	slices.Sort(g.all)
@@ -110,47 +109,59 @@ func (g *goRuntime) read() {
 // maxGoMethods bounds the methods that are looked at; the largest programs have some hundred thousand.
 const maxGoMethods = 1 << 22
 
-// maxGoNesting bounds how deep types lead to others while they are looked for.
-const maxGoNesting = 200
-
-// visit notes a description and those that it leads to.
-func (g *goRuntime) visit(t uint64, seen map[uint64]bool, depth int) {
-	if t < g.types || t+goTypeBytes > g.end || seen[t] || len(seen) > maxGoTypes || depth > maxGoNesting {
-		return
+// find notes descriptions and all that they lead to.
+func (g *goRuntime) find(todo []uint64) {
+	seen := map[uint64]bool{}
+	for len(todo) > 0 && len(seen) < maxGoTypes {
+		t := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if t < g.types || t+goTypeBytes > g.end || seen[t] {
+			continue
+		}
+		seen[t] = true
+		g.all = append(g.all, t)
+		todo = append(append(todo, g.leadsTo(t)...), g.readMethods(t)...)
 	}
-	seen[t] = true
-	g.all = append(g.all, t)
+}
+
+// leadsTo are the descriptions that one is made of.
+func (g *goRuntime) leadsTo(t uint64) (to []uint64) {
 	switch g.kind(t) {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan:
-		g.visit(g.u64(t+goTypeBody), seen, depth+1)
+		to = append(to, g.u64(t+goTypeBody))
 	case reflect.Map:
-		g.visit(g.u64(t+goTypeBody), seen, depth+1)
-		g.visit(g.u64(t+goTypeBody+8), seen, depth+1)
+		to = append(to, g.u64(t+goTypeBody), g.u64(t+goTypeBody+8))
 	case reflect.Struct:
 		for _, f := range g.fields(t) {
-			g.visit(f.typ, seen, depth+1)
+			to = append(to, f.typ)
 		}
 	case reflect.Func:
 		in, out, _ := g.signature(t)
-		for _, p := range slices.Concat(in, out) {
-			g.visit(p, seen, depth+1)
-		}
+		to = slices.Concat(in, out)
 	}
+	return to
+}
+
+// readMethods notes the methods of a type that have code, and returns their types.
+func (g *goRuntime) readMethods(t uint64) (types []uint64) {
 	u := g.uncommon(t)
 	if u == 0 {
-		return
+		return nil
 	}
 	list := u + uint64(g.u32(u+8))
 	for i := range uint64(g.u16(u + 4)) {
 		if g.slots++; g.slots > maxGoMethods {
-			return
+			break
 		}
 		m := list + goMethodBytes*i
 		typ, code := int32(g.u32(m+4)), int32(g.u32(m+12)) // below 0: the linker has left it out
 		if typ > 0 && code > 0 {
-			g.methods[Addr(g.text+uint64(code))] = goMethod{t, g.types + uint64(typ)}
+			m := goMethod{t, g.types + uint64(typ)}
+			g.methods[Addr(g.text+uint64(code))] = m
+			types = append(types, m.function)
 		}
 	}
+	return types
 }
 
 func (g *goRuntime) kind(t uint64) reflect.Kind { return reflect.Kind(g.u8(t+goTypeKind) & goKindMask) }
