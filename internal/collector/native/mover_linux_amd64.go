@@ -377,9 +377,11 @@ func (m *mover) look(p *process, r *ring.Region) {
 		}
 		f := p.feeds[i]
 		if f == nil {
-			if atomic.LoadUint32(&r.Header(i).TID) == 0 {
+			tid := int(atomic.LoadUint32(&r.Header(i).TID))
+			if tid == 0 {
 				continue // its thread is just taking it
 			}
+			p.threadName(tid, tid) // it may have ended when its first record is read
 			f = &feed{mv: r.Mover(i)}
 			f.from = f.mv.Pos()
 			f.st = m.spool.Stream(f.from)
