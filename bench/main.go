@@ -27,6 +27,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -177,6 +178,15 @@ func (b *bench) makeHome() error {
 	b.env = append(os.Environ(), "STROBE_HOME="+b.home)
 	return os.WriteFile(filepath.Join(b.home, "settings.json"),
 		[]byte(`{"events.maxPerSession": 10000000, "sampling.threshold": 1000000000}`), 0o600)
+}
+
+// withDefaults takes the settings away that makeHome has made, for what runs from then on.
+func (b *bench) withDefaults() error {
+	b.stopDaemon()
+	if err := os.Remove(filepath.Join(b.home, "settings.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func (b *bench) stopDaemon() {

@@ -37,7 +37,7 @@ func (b *bench) races() error {
 		found, wrong, slower, took := 0, 0, []float64{}, []float64{}
 		for range searches {
 			cmd := exec.Command(b.strobe, "races", "--json", "--seconds", seconds, "--project-root",
-				filepath.Dir(mustAbs(source)), "--", prog)
+				filepath.Join(mustGetwd(), filepath.Dir(source)), "--", prog)
 			cmd.Dir, cmd.Env = b.dir, b.env
 			out, _ := cmd.Output() // code 1: nothing was found
 			var r struct {
@@ -98,12 +98,4 @@ func (b *bench) reports(report string, command ...string) (seconds float64, n in
 		}
 	}
 	return median(took), n
-}
-
-func mustAbs(path string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		panic(err)
-	}
-	return abs
 }

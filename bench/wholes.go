@@ -72,9 +72,7 @@ type result struct {
 
 // wholes runs every program in every way, in turns, so that what else the machine does hits all alike.
 func (b *bench) wholes() error {
-	// With every default: the settings of the other benchmarks go.
-	b.stopDaemon()
-	if err := os.Remove(filepath.Join(b.home, "settings.json")); err != nil {
+	if err := b.withDefaults(); err != nil {
 		return err
 	}
 	c, err := b.connect()

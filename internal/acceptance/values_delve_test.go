@@ -274,15 +274,22 @@ func (c *delveCompare) value(what string, x any, v *delveVar) {
 		if f, isNumber := x.(float64); isNumber {
 			said = strconv.FormatFloat(f, 'f', -1, 64)
 		}
-		ok = slices.ContainsFunc(numbers, func(n string) bool { return strings.Contains(said, n) }) ||
-			isText && strings.HasSuffix(text, v.Value[strings.LastIndexByte(v.Value, '.')+1:])
+		ok = slices.Contains(numbers, said)
 	case reflect.Float32, reflect.Float64:
 		f, err := strconv.ParseFloat(v.Value, 64)
 		n, isNumber := x.(float64)
 		ok = err == nil && isNumber && math.Abs(n-f) <= 1e-6*math.Max(1, math.Abs(f))
 	case reflect.String:
-		head, _, _ := strings.Cut(text, "…(+")
-		ok = isText && (strings.HasPrefix(v.Value, head) || strings.HasPrefix(head, v.Value) && len(v.Value) >= 200)
+		head, _, cut := strings.Cut(text, "…(+")
+		switch {
+		case !isText || cut && head == "":
+		case cut:
+			ok = strings.HasPrefix(v.Value, head) || strings.HasPrefix(head, v.Value)
+		case int64(len(v.Value)) < v.Len: // Delve's is cut
+			ok = strings.HasPrefix(text, v.Value)
+		default:
+			ok = text == v.Value
+		}
 	case reflect.Pointer:
 		switch {
 		case len(v.Children) == 0 || v.Children[0].Addr == 0:
@@ -309,9 +316,14 @@ func (c *delveCompare) value(what string, x any, v *delveVar) {
 				n, _ := strconv.Atoi(delveNumber.FindString(v.Children[i].Value))
 				b = append(b, byte(n))
 			}
-			ok = strings.HasPrefix(text, string(b)) || strings.HasPrefix(string(b), strings.SplitN(text, "…", 2)[0])
+			head, _, cut := strings.Cut(text, "…(+")
+			ok = strings.HasPrefix(head, string(b)) || cut && head != "" && strings.HasPrefix(string(b), head)
 		case isList:
-			for i := range v.Children[:min(len(v.Children), len(list))] {
+			for i := range v.Children {
+				if i == len(list) {
+					c.differs(what, x, v)
+					return
+				}
 				if s, cut := list[i].(string); cut && strings.HasPrefix(s, "…") {
 					return
 				}
@@ -365,6 +377,11 @@ func (c *delveCompare) value(what string, x any, v *delveVar) {
 		c.same++
 		return
 	}
+	c.differs(what, x, v)
+}
+
+// differs counts a value that is not what Delve reads.
+func (c *delveCompare) differs(what string, x any, v *delveVar) {
 	if c.wrong++; c.wrong < 20 {
 		shown, _ := json.Marshal(x)
 		c.t.Errorf("%s is shown as %.200s; Delve reads %s %.100q, length %d", what, shown, v.Type, v.Value, v.Len)

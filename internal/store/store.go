@@ -277,9 +277,7 @@ func (p *publication) firstCall() event.ID {
 
 // FuncStats returns the counters of every function that was called, recorded or not, by FuncID.
 func (s *Store) FuncStats() []FuncStat {
-	if s.w == nil && s.Result().Interrupted {
-		s.recount.Do(s.recountFuncs)
-	}
+	s.settleCounts()
 	missing := s.Missing()
 	s.statsMu.Lock()
 	stats := s.nest.copyStats()
@@ -289,11 +287,16 @@ func (s *Store) FuncStats() []FuncStat {
 	return stats
 }
 
-// AnyErrors reports whether FuncStats has errors of any function, without a copy of it.
-func (s *Store) AnyErrors() bool {
+// settleCounts counts anew where a killed daemon has left counters that lag behind the events.
+func (s *Store) settleCounts() {
 	if s.w == nil && s.Result().Interrupted {
 		s.recount.Do(s.recountFuncs)
 	}
+}
+
+// AnyErrors reports whether FuncStats has errors of any function, without a copy of it.
+func (s *Store) AnyErrors() bool {
+	s.settleCounts()
 	s.statsMu.Lock()
 	defer s.statsMu.Unlock()
 	return slices.ContainsFunc(s.nest.stats, func(f FuncStat) bool { return f.Errors > 0 })
@@ -314,9 +317,7 @@ func (s *Store) Calls() CallCounts {
 		c.Sampled += m.Sampled
 		c.Dropped += m.Dropped
 	}
-	if s.w == nil && s.Result().Interrupted {
-		s.recount.Do(s.recountFuncs)
-	}
+	s.settleCounts()
 	s.statsMu.Lock()
 	defer s.statsMu.Unlock()
 	for i := range s.nest.stats {

@@ -2,7 +2,6 @@ package symbol
 
 import (
 	"cmp"
-	"debug/elf"
 	"debug/gosym"
 	"encoding/binary"
 	"fmt"
@@ -22,7 +21,7 @@ const (
 // addGo makes the index one of the functions of that table.
 func (m *Module) addGo() error {
 	im := m.im
-	i := max(im.find(".gopclntab"), im.find(".data.rel.ro.gopclntab"))
+	i := im.goTable()
 	text := im.find(".text")
 	if i < 0 || text < 0 {
 		return nil
@@ -81,19 +80,5 @@ func (im *image) goText(table []byte, at uint64) uint64 {
 	if w := binary.LittleEndian.Uint64(table[goTextWord:]); w != 0 {
 		return w
 	}
-	for i := range im.sects {
-		s := &im.sects[i]
-		if s.typ != uint32(elf.SHT_PROGBITS) || s.flags&uint64(elf.SHF_WRITE) == 0 {
-			continue
-		}
-		b := im.raw(s)
-		for o := 0; o+goModuleText+8 <= len(b); o += 8 {
-			if binary.LittleEndian.Uint64(b[o:]) == at {
-				if w := binary.LittleEndian.Uint64(b[o+goModuleText:]); im.isText(w) {
-					return w
-				}
-			}
-		}
-	}
-	return 0
+	return im.wordAt(im.goModuleData(at) + goModuleText)
 }

@@ -77,7 +77,11 @@ func (m *Module) goRuntime() *goRuntime {
 }
 
 func (g *goRuntime) read() {
-	data := g.m.im.goModuleData()
+	table := g.m.im.goTable()
+	if table < 0 {
+		return
+	}
+	data := g.m.im.goModuleData(g.m.im.sects[table].addr)
 	if data == 0 {
 		return
 	}

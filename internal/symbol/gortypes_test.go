@@ -131,8 +131,10 @@ func compareGoMethods(t *testing.T, full, bare *Module) {
 		} else {
 			whole++
 		}
-		if len(in) == len(wantIn)+1 { // nor does that of Go 1.21 tell the receiver of what the compiler has written
-			in = wantIn
+		if f.Line <= 1 || strings.HasSuffix(want.Producer, "go1.21.13") { // nor that of what the compiler has written
+			if at := slices.Index(in, shapeOf(got.Params[0].Type)); len(in) == len(wantIn)+1 && at >= 0 {
+				in = slices.Delete(in, at, at+1)
+			}
 		}
 		if !slices.Equal(in, wantIn) || !slices.Equal(out, wantOut) {
 			t.Errorf("%s takes %v and gives %v, by debug information %v and %v", b.Name, in, out, wantIn, wantOut)
