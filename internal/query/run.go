@@ -101,29 +101,35 @@ func Run(ctx context.Context, st *store.Store, req Request, env Env) (*Result, e
 		timeout = t.C
 	}
 	var seen event.ID
+	var flushed time.Time
 	for last := timeout == nil; ; {
 		ended := env.Ended != nil && env.Ended() // before the flush: what came until then is in it
-		if err := flush(ctx, st, env); err != nil {
-			return nil, err
+		if last || ended || !f.aside(env) || time.Since(flushed) >= pollBusy {
+			if err := flush(ctx, st, env); err != nil {
+				return nil, err
+			}
+			flushed = time.Now()
 		}
 		res, upTo, err := ask(ctx, st, f, env, seen, last || ended)
 		if err != nil || res != nil {
 			return res, err
 		}
-		if last, err = rest(ctx, st, upTo, timeout, f.pollMax(env)); err != nil {
+		most := pollMax
+		if f.aside(env) {
+			most = pollBusy
+		}
+		if last, err = rest(ctx, st, upTo, timeout, most); err != nil {
 			return nil, err
 		}
 		seen = upTo
 	}
 }
 
-// pollMax is how long a waiting question rests at most.
-func (f *filters) pollMax(env Env) time.Duration {
+// aside reports whether the target is busy with calls, which the question is not of: what is decoded then is in its
+// way.
+func (f *filters) aside(env Env) bool {
 	const calls = 1<<event.FunctionEnter | 1<<event.FunctionExit
-	if f.kinds == 0 || f.kinds&calls != 0 || env.Busy == nil || !env.Busy() {
-		return pollMax
-	}
-	return pollBusy
+	return f.kinds != 0 && f.kinds&calls == 0 && env.Busy != nil && env.Busy()
 }
 
 func flush(ctx context.Context, st *store.Store, env Env) error {

@@ -15,3 +15,8 @@ func newFile() (*os.File, error) {
 	}
 	return os.NewFile(uintptr(fd), "strobe-spool"), nil
 }
+
+// allocate has the file's first bytes be there.
+func allocate(f *os.File, bytes int64) {
+	unix.Fallocate(int(f.Fd()), 0, 0, bytes) //nolint:errcheck // else they are when they are written
+}

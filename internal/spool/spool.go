@@ -92,6 +92,16 @@ func (s *Spool) Used() int64 {
 	return int64(s.used) * int64(s.size)
 }
 
+// Warm has memory at hand for the first so many bytes: what a burst costs most is the kernel's work for each new page.
+func (s *Spool) Warm(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next > 0 || s.most == 0 || s.grow() != nil {
+		return // it is in use, or can have none
+	}
+	allocate(s.file, min(bytes, int64(s.most)*int64(s.size)))
+}
+
 // take gives a block out. False: there is none until others are given back.
 func (s *Spool) take() (block, bool) {
 	s.mu.Lock()

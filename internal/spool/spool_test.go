@@ -180,3 +180,24 @@ func TestFileShrinks(t *testing.T) {
 		t.Errorf("%d bytes, then %d, %v", before.Size, after.Size, err)
 	}
 }
+
+// TestWarm: memory that was made ready holds what is appended, and is given back like other memory.
+func TestWarm(t *testing.T) {
+	s := New(Options{BlockBytes: testBlock, MostBytes: 3 * testBlock})
+	s.Warm(100 * testBlock)
+	if s.Used() != 0 || s.Err() != nil {
+		t.Fatalf("%d bytes are used, %v", s.Used(), s.Err())
+	}
+	st := s.Stream(0)
+	fill(st, 4, testBlock)
+	s.Warm(testBlock) // too late: nothing is changed
+	fill(st, 4, testBlock)
+	if check(t, st, 4, 0) != 2*testBlock {
+		t.Errorf("head %d", st.Head())
+	}
+	s.Close()
+	s.Warm(testBlock)
+	if s.file != nil {
+		t.Error("a closed spool has a file")
+	}
+}

@@ -52,6 +52,10 @@ func (t *target) attach(ctx context.Context) error {
 		return err
 	}
 	t.awaitReady(ctx, p)
+	if t.probeMu.Lock(); len(t.probes) > 0 {
+		t.spawn(func() { t.mover.warm(p) })
+	}
+	t.probeMu.Unlock()
 	return nil
 }
 

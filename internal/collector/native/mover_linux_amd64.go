@@ -35,6 +35,7 @@ type mover struct {
 	swept  time.Time     // mu: the last sweep
 	widest int           // mu: bytes that it moved of one ring, at most
 	burst  atomic.Int64  // when a sweep last met a burst; since the daemon's start
+	scarce atomic.Int64  // and when CPUs were last seen to be scarce
 }
 
 // feed is where the records of one ring go.
@@ -69,6 +70,16 @@ func newMover(t *target) *mover {
 		m.bound.Store(boundLeast)
 	}
 	return m
+}
+
+// warmBytes of the spool, and one ring, have their pages before a program that runs comes to its first burst.
+const warmBytes = 6 << 20
+
+func (m *mover) warm(p *process) {
+	p.withRegion(func(r *ring.Region) {
+		unix.Madvise(r.Data(0), unix.MADV_POPULATE_WRITE) //nolint:errcheck // before Linux 5.14 there is none
+	})
+	m.spool.Warm(warmBytes)
 }
 
 // loop moves records while there are many. The drain goroutine, which looks at the rings ten or a hundred times less
@@ -329,6 +340,7 @@ func (m *mover) close() {
 // a moment is recorded in that moment, and decoded when it has its CPU back.
 const (
 	burstGap   = 5 * time.Millisecond
+	scarceFor  = 20 * time.Millisecond
 	standsBack = 0.75 // of the bound
 )
 
@@ -340,11 +352,25 @@ func (t *target) Bursting() bool { return t.mover.bursting() }
 // bursting reports whether records come so fast that who decodes them would be in the program's way.
 func (m *mover) bursting() bool {
 	return m.flows() &&
-		float64(m.spool.Held()) < standsBack*float64(m.bound.Load()) && scarce()
+		float64(m.spool.Held()) < standsBack*float64(m.bound.Load()) && m.scarceLately()
 }
 
 // flows reports whether a burst is on.
 func (m *mover) flows() bool { return time.Since(epoch)-time.Duration(m.burst.Load()) < burstGap }
+
+// scarceLately reports whether CPUs were scarce a moment ago. Who asks takes a CPU for it, and threads that wait for
+// each other are not both seen at every look.
+func (m *mover) scarceLately() bool {
+	now := time.Since(epoch)
+	if now-time.Duration(m.scarce.Load()) < scarceFor {
+		return true
+	}
+	if !scarce() {
+		return false
+	}
+	m.scarce.Store(int64(now))
+	return true
+}
 
 // scarce reports whether as many threads want a CPU as there are, or more.
 func scarce() bool {
