@@ -15,6 +15,8 @@
 //	-flat      calls of two small functions without a pause, each of them kept, against uftrace
 //	-realtime  deadlines that a thread of 1 kHz and a real-time policy misses beside busy ones, without and with tracing
 //	-races     races found in small programs, and how much slower they are, beside ThreadSanitizer and helgrind
+//	-go        calls of a Go function, against Delve, uprobes and regions of runtime/trace; how long an attach stops a
+//	           program of 100,000 goroutines
 //	-latency   launch to first event, strobe mcp to its first answer, and queries over ten million events
 //
 // and, where asked for, since it fetches and builds them:
@@ -76,6 +78,8 @@ var parts = []struct {
 	{"tests", "what an untraced run of tests takes longer than its bare command", (*bench).tests, false},
 	{"flat", "calls without a pause, each of them kept, against uftrace", (*bench).flat, false},
 	{"realtime", "deadlines of a thread of a real-time policy beside busy ones, for 60 s", (*bench).realtime, false},
+	{"go", "what calls of Go's cost, against Delve, uprobes and runtime/trace; how long an attach stops a program",
+		(*bench).golang, false},
 	{"races", "races found in small programs, beside ThreadSanitizer and helgrind", (*bench).races, false},
 	{"programs", "whole programs from registries, against uftrace; not among all", (*bench).wholes, true},
 }

@@ -57,7 +57,7 @@ func TestGoEvents(t *testing.T) {
 	ways := map[string][]string{"plain": nil, "stripped": {"-ldflags=-s -w"}}
 	if strobetest.Soaks(t, "other ways of building it, and versions of Go") {
 		ways["pie"], ways["unoptimized"] = []string{"-buildmode=pie"}, []string{"-gcflags=all=-N -l"}
-		for _, v := range []string{"go1.21.13", "go1.22.12", "go1.23.12", "go1.24.13", "go1.25.7"} {
+		for _, v := range goVersions {
 			ways[v] = []string{v}
 		}
 	}

@@ -3,6 +3,7 @@ package acceptance
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
+
+// goVersions are those that are traced, but for the machine's own.
+var goVersions = []string{"go1.21.13", "go1.22.12", "go1.23.12", "go1.24.13", "go1.25.7"}
 
 // goProgram builds one of testdata/golang. A flag go1.N chooses another version of Go.
 func goProgram(t *testing.T, name string, flags ...string) (bin, root string) {
@@ -110,8 +114,19 @@ func TestGoCalls(t *testing.T) {
 // some of its calls.
 func TestGoTorture(t *testing.T) {
 	t.Parallel()
-	for name, flags := range map[string][]string{"plain": nil, "stripped": {"-ldflags=-s -w"}, "pie": {"-buildmode=pie"},
-		"unoptimized": {"-gcflags=-N -l"}} {
+	ways := map[string][]string{"plain": nil, "stripped": {"-ldflags=-s -w"}, "pie": {"-buildmode=pie"},
+		"unoptimized": {"-gcflags=-N -l"}}
+	builds := maps.Clone(ways)
+	if strobetest.Soaks(t, "other versions of Go, and -race") {
+		ways["race"] = []string{"-race"}
+		builds["race"] = ways["race"]
+		for _, version := range goVersions {
+			for name, flags := range ways {
+				builds[version+" "+name] = append([]string{version}, flags...)
+			}
+		}
+	}
+	for name, flags := range builds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bin, root := goProgram(t, "torture", flags...)
@@ -130,7 +145,7 @@ func TestGoTorture(t *testing.T) {
 			if n := s.Count(t, l.SessionID, "function_exit", "main.mix"); n != want {
 				t.Errorf("%d calls of main.mix ended, the program made %d", n, want)
 			}
-			if name != "stripped" {
+			if !strings.HasSuffix(name, "stripped") {
 				var p struct {
 					Events []struct{ Arguments struct{ A, B, C uint64 } }
 				}

@@ -147,7 +147,7 @@ func TestGoValues(t *testing.T) {
 	if strobetest.Soaks(t, "other versions of Go, and code that is not optimised") {
 		strobetest.NeedNetwork(t)
 		ways = append(ways, []string{"local", "-gcflags=-N -l"})
-		for _, v := range []string{"go1.21.13", "go1.24.13"} {
+		for _, v := range goVersions {
 			ways = append(ways, []string{v}, []string{v, "-gcflags=-N -l"})
 		}
 	}

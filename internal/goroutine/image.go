@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,6 +26,7 @@ type mark uint8
 const (
 	markAssembly mark = 1 << iota
 	markAdded         // by the compiler: it makes one calling convention or method out of another
+	markForeign       // C's: Go's linker took it in, and knows neither its lines nor its frames
 )
 
 const flagAssembly = 4 // runtime.abi.FuncFlagAsm
@@ -75,6 +77,9 @@ func ReadImage(file io.ReaderAt) (*Image, error) {
 		if fn.kind() == t.wrapper && t.wrapper > 0 {
 			m |= markAdded
 		}
+		if fn.field(4) == 0 && fn.field(5) == 0 { // pcsp, pcfile
+			m |= markForeign
+		}
 		if m != 0 {
 			img.marks[t.name(fn.field(1))] |= m
 		}
@@ -84,6 +89,16 @@ func ReadImage(file io.ReaderAt) (*Image, error) {
 
 // Assembly reports a function that is written in assembly, which keeps to no rule of the compiler's.
 func (i *Image) Assembly(name string) bool { return i.marks[name]&markAssembly != 0 }
+
+// Foreign reports a function that no compiler of Go's made, by its symbol's name. What Go's linker took in it knows; of
+// what another linker did it knows nothing, but functions of Go's are all in packages, and named by them.
+func (i *Image) Foreign(symbol string) bool {
+	first, rest, found := strings.Cut(symbol, ".")
+	return i.marks[symbol]&markForeign != 0 || !found || !strings.ContainsAny(first, "/") && cClone.MatchString(rest)
+}
+
+// cClone is what C compilers put behind the name of a copy or a part of a function.
+var cClone = regexp.MustCompile(`^(part|constprop|isra|cold|lto_priv)(\.\d+)*$`)
 
 // Added reports a function that the compiler put between a caller and what it calls.
 func (i *Image) Added(name string) bool { return i.marks[name]&markAdded != 0 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 )
 
+var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
+
 var notInNames = regexp.MustCompile(`[^\w.@-]+`)
 
 // GoCommand is a command from the Go module proxy, MODULE@VERSION, built once on each machine.
@@ -20,5 +22,8 @@ func GoCommand(t testing.TB, module string, flags ...string) string {
 		return quietly(dir, "env", append(args, module)...)
 	})
 	command, _, _ := strings.Cut(module, "@")
+	if majorVersion.MatchString(path.Base(command)) {
+		command = path.Dir(command)
+	}
 	return filepath.Join(dir, path.Base(command))
 }

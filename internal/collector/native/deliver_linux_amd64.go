@@ -137,6 +137,26 @@ func (p *process) runOut(th *thread, mask uint64, owed *ptrace.Siginfo) {
 	p.t.resume(th, 0) //nolint:errcheck // it has ended
 }
 
+// deliverBehindWait delivers a signal for which a Go program ends with a traceback once its thread no longer waits for
+// room: there it is on a stack of ours, of which Go's runtime knows nothing. Others are delivered meanwhile: the wait
+// may take seconds, and their handlers look no further than that. False: not such a one. Tracer thread only.
+func (t *target) deliverBehindWait(th *thread, p *process, regs *ptrace.Regs, sig syscall.Signal) bool {
+	if !p.waitsForRoom(regs.Rip) || regs.Rsp-p.regionAddr >= uint64(len(p.region.Bytes())) ||
+		sig != unix.SIGQUIT && sig != unix.SIGSTKFLT && !isCoreSignal(sig) {
+		return false
+	}
+	info, err := ptrace.GetSiginfo(th.tid)
+	if err != nil || isFault(sig) && info.Code() > 0 {
+		return false
+	}
+	mask, err := ptrace.HoldSignals(th.tid)
+	if err != nil {
+		return false
+	}
+	p.runOut(th, mask, &info)
+	return true
+}
+
 // ranOut ends that. The thread is stopped, or gone. Tracer thread only.
 func (th *thread) ranOut() {
 	out := th.out

@@ -215,6 +215,9 @@ func (t *target) signalStop(th *thread, s ptrace.Stop) {
 		t.deliverOutside(th, p, s.Signal)
 		return
 	}
+	if t.deliverBehindWait(th, p, &regs, s.Signal) {
+		return
+	}
 	p.hideIgnored(th, &regs, s.Signal)
 	t.resume(th, s.Signal)
 }
