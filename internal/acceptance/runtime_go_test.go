@@ -34,7 +34,8 @@ func goProgram(t *testing.T, name string, flags ...string) (bin, root string) {
 	}
 	bin = filepath.Join(t.TempDir(), name)
 	cmd := exec.Command("go", append(append([]string{"build", "-o", bin}, flags...), "./"+name)...)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS=-mod=mod", "GOTOOLCHAIN="+version)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS=-mod=mod", "CGO_ENABLED=1",
+		"GOTOOLCHAIN="+version)
 	if b, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", name, err, b)
 	}

@@ -19,10 +19,10 @@ func TestGoTextRestored(t *testing.T) {
 	t.Parallel()
 	bin, root := goProgram(t, "slow")
 	s := strobetest.Start(t, map[string]any{"output.recordWrites": "off"}) // its probes stand while it is observed
-	l := s.Launch(t, bin, root, []string{"6"}, nil)
+	l := s.Launch(t, bin, root, []string{"4"}, nil)
 	before := readText(t, l.PID)
 	asOnDisk(t, before)
-	for range 5 {
+	for range 3 {
 		s.Call(t, "debug_trace", args{"sessionId": l.SessionID, "add": []string{"main.**", "math.**"}}, nil)
 		strobetest.Eventually(t, endLimit, "a call", func() bool {
 			return s.Count(t, l.SessionID, "function_enter", "main.slow") > 0
@@ -69,7 +69,11 @@ func TestGoTracebacks(t *testing.T) {
 	frame := regexp.MustCompile(`^(main|runtime|time|sync|syscall|os|internal/[\w/]+)\.\S+\(.*\)$|^\t\S+\.(go|s):\d+`)
 	other := regexp.MustCompile(`^(SIGQUIT: quit|PC=|goroutine \d+|created by |\tgoroutine running on other thread; stack unavailable$|r[0-9a-z]+ +0x|rflags |[cdefgs]s  |$|` +
 		`-----|\.\.\.additional frames|exit status)`)
-	for range 8 {
+	turns := 2
+	if strobetest.Soaks(t, "most signals") {
+		turns = 100
+	}
+	for range turns {
 		l := s.Launch(t, bin, root, []string{"quit"}, args{"trace": []string{"main.**"}})
 		strobetest.Eventually(t, endLimit, "the program is ready", func() bool {
 			return strings.Contains(s.Output(t, l.SessionID, "stdout"), "ready")
@@ -95,7 +99,11 @@ func TestGoTracebacks(t *testing.T) {
 func TestGoLinkedC(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedCommand(t, "gcc")
-	for _, flags := range []string{"", "-s -w", "-w", "-linkmode=external", "-linkmode=external -w", "-linkmode=external -s -w"} {
+	builds := []string{"-s -w", "-linkmode=external -w"}
+	if strobetest.Soaks(t, "other ways to link it") {
+		builds = append(builds, "", "-w", "-linkmode=external", "-linkmode=external -s -w")
+	}
+	for _, flags := range builds {
 		bin, root := goProgram(t, "resolver", "-ldflags="+flags)
 		want, err := exec.Command(bin).Output()
 		if err != nil {
@@ -117,7 +125,11 @@ func TestGoLinkedC(t *testing.T) {
 func TestGoCgo(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedCommand(t, "gcc")
-	for _, flags := range [][]string{nil, {"-gcflags=-N -l"}, {"-buildmode=pie"}} {
+	builds := [][]string{nil}
+	if strobetest.Soaks(t, "other ways to build it") {
+		builds = append(builds, []string{"-gcflags=-N -l"}, []string{"-buildmode=pie"})
+	}
+	for _, flags := range builds {
 		bin, root := goProgram(t, "cgo", flags...)
 		want, err := exec.Command(bin).Output()
 		if err != nil {

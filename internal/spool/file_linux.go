@@ -16,7 +16,7 @@ func newFile() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "strobe-spool"), nil
 }
 
-// allocate has the file's first bytes be there.
-func allocate(f *os.File, bytes int64) {
-	unix.Fallocate(int(f.Fd()), 0, 0, bytes) //nolint:errcheck // else they are when they are written
+// allocate has a part of the file be there.
+func allocate(f *os.File, at, bytes int64) {
+	unix.Fallocate(int(f.Fd()), 0, at, bytes) //nolint:errcheck // else they are when they are written
 }

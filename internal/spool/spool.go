@@ -93,13 +93,24 @@ func (s *Spool) Used() int64 {
 }
 
 // Warm has memory at hand for the first so many bytes: what a burst costs most is the kernel's work for each new page.
+// A burst that begins meanwhile waits for one step of it.
 func (s *Spool) Warm(bytes int64) {
+	for at := int64(0); at < bytes && s.warm(at); at += warmStep {
+	}
+}
+
+const warmStep = 128 << 10
+
+// warm has memory there for a step of the file. False: the spool is in use, or can have no more.
+func (s *Spool) warm(at int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next > 0 || s.most == 0 || s.grow() != nil {
-		return // it is in use, or can have none
+	most := int64(s.most) * int64(s.size)
+	if s.next > 0 || at >= most || at == 0 && s.grow() != nil || s.file == nil {
+		return false
 	}
-	allocate(s.file, min(bytes, int64(s.most)*int64(s.size)))
+	allocate(s.file, at, min(warmStep, most-at))
+	return true
 }
 
 // take gives a block out. False: there is none until others are given back.

@@ -89,7 +89,12 @@ func TestSampledInLaterProcesses(t *testing.T) {
 	waitFor(t, "the end of sampling", func() bool {
 		sink.mu.Lock()
 		defer sink.mu.Unlock()
-		last := fmt.Sprintf(`"pid":%d,"state":"off"`, sink.threads[len(sink.threads)-1].PID)
+		last := ""
+		for _, th := range sink.threads {
+			if th.Name != "" { // else it has ended
+				last = fmt.Sprintf(`"pid":%d,"state":"off"`, th.PID)
+			}
+		}
 		return slices.ContainsFunc(sink.notes, func(n string) bool { return strings.Contains(n, last) })
 	})
 	waitFor(t, "a status without sampling", func() bool { return len(s.Status().Sampled) == 0 })
