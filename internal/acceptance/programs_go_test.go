@@ -22,13 +22,16 @@ import (
 
 // goWhole is a program from the Go module proxy.
 type goWhole struct {
-	name, module string   // of a command, or of a module whose tests are run
+	name, module string   // of a command
 	flags        []string // of the build
 	pattern      string   // its own functions
-	args         []string // {port} is a free one
+	suite        bool     // the module's tests are run
+	bin          string   // neither: a command of the machine
+	args         []string
 	files        map[string]string
-	// serves: it is a service, which this uses by its address; the answers are compared.
-	serves func(t *testing.T, address string) string
+	// serves: it is a service, which this uses by its ports; the answers are compared. PORT1 and PORT2 in args and files
+	// are those.
+	serves func(t *testing.T, ports []string) string
 }
 
 const goWholeCode = "package main\n\nimport \"fmt\"\n\ntype T struct{ a []int }\n\nfunc (t *T) sum() (s int) {\n" +
@@ -46,21 +49,25 @@ var goWholes = []goWhole{
 			"b.ts": "export function b<T>(x: T): T[] { class C { #p = 1; get q() { return this.#p } }; return [x, x].slice(new C().q) }"}},
 	{name: "gopls", module: "golang.org/x/tools/gopls@v0.20.0", pattern: "golang.org/x/tools/gopls/**",
 		args: []string{"check", "main.go"}, files: map[string]string{"main.go": goWholeCode, "go.mod": "module m\n\ngo 1.23\n"}},
-	{name: "go vet", pattern: "cmd/**", args: []string{"vet", "."},
+	{name: "go vet", bin: "go", pattern: "cmd/**", args: []string{"vet", "."},
 		files: map[string]string{"main.go": goWholeCode, "go.mod": "module m\n\ngo 1.23\n"}},
 	{name: "staticcheck", module: "honnef.co/go/tools/cmd/staticcheck@v0.6.1", pattern: "honnef.co/go/tools/**",
 		args: []string{"."}, files: map[string]string{"main.go": goWholeCode, "go.mod": "module m\n\ngo 1.23\n"}},
 	{name: "minify, stripped", module: "github.com/tdewolff/minify/v2/cmd/minify@v2.24.3", flags: []string{"-ldflags=-s -w"},
 		pattern: "github.com/tdewolff/**", args: []string{"a.html"}, files: map[string]string{"a.html": "<html><head><style> a { color : red; }" +
 			" </style><script> var a = 1 ; function f ( x ) { return x + a } </script></head><body>  <p> text </p> </body></html>"}},
-	{name: "Strobe itself", pattern: "github.com/strobe-debug/**", args: []string{"scenario", "--schema"}},
+	{name: "Strobe itself", bin: "strobe", pattern: "github.com/strobe-debug/**", args: []string{"scenario", "--schema"}},
 	{name: "Caddy, pprof on", module: "github.com/caddyserver/caddy/v2/cmd/caddy@v2.9.1",
 		pattern: "github.com/caddyserver/**", args: []string{"run", "--config", "caddy.json"},
-		files: map[string]string{"www/a.txt": strings.Repeat("some text\n", 200), "www/d/index.html": "<p>hello</p>"}, serves: useCaddy},
-	{name: "gjson's tests", module: "github.com/tidwall/gjson@v1.18.0", pattern: "github.com/tidwall/**"},
-	{name: "bbolt's tests", module: "go.etcd.io/bbolt@v1.3.11", pattern: "go.etcd.io/bbolt.**",
+		files: map[string]string{"www/a.txt": strings.Repeat("some text\n", 200), "www/d/index.html": "<p>hello</p>",
+			"caddy.json": `{"admin":{"listen":"127.0.0.1:PORT2"},"apps":{"http":{"servers":{"s":{"listen":["127.0.0.1:PORT1"],` +
+				`"routes":[{"handle":[{"handler":"file_server","root":"www"}]}]}}}},` +
+				`"logging":{"logs":{"default":{"level":"PANIC"}}}}`}, serves: useCaddy},
+	{name: "gjson's tests", suite: true, module: "github.com/tidwall/gjson@v1.18.0", pattern: "github.com/tidwall/**",
+		args: []string{"."}},
+	{name: "bbolt's tests", suite: true, module: "go.etcd.io/bbolt@v1.3.11", pattern: "go.etcd.io/bbolt.**",
 		args: []string{"-short", "-run", "TestBucket_(Get|Put|Delete|Stats|For)|TestTx_|TestCursor_", "."}},
-	{name: "go-sqlite3's tests, cgo", module: "github.com/mattn/go-sqlite3@v1.14.24",
+	{name: "go-sqlite3's tests, cgo", suite: true, module: "github.com/mattn/go-sqlite3@v1.14.24",
 		pattern: "github.com/mattn/**", args: []string{"-run", "TestOpen|TestInsert|TestSelect|TestUpdate|TestFunc|TestAggregat", "."}},
 }
 
@@ -78,13 +85,10 @@ func get(t *testing.T, url string) string {
 }
 
 // useCaddy asks for files while the program's own profiler runs.
-func useCaddy(t *testing.T, address string) (said string) {
-	host, port, _ := strings.Cut(address, ":")
+func useCaddy(t *testing.T, ports []string) (said string) {
 	profile := make(chan string)
-	var n int
-	fmt.Sscan(port, &n)
 	go func() {
-		r, err := http.Get(fmt.Sprintf("http://%s:%d/debug/pprof/profile?seconds=2", host, n+1))
+		r, err := http.Get("http://127.0.0.1:" + ports[1] + "/debug/pprof/profile?seconds=2")
 		if err != nil {
 			profile <- err.Error()
 			return
@@ -94,7 +98,7 @@ func useCaddy(t *testing.T, address string) (said string) {
 		profile <- fmt.Sprint("profile ", r.StatusCode, len(b) > 200)
 	}()
 	for i := range 300 {
-		said += get(t, "http://"+address+[]string{"/a.txt", "/d/", "/none"}[i%3])
+		said += get(t, "http://127.0.0.1:"+ports[0]+[]string{"/a.txt", "/d/", "/none"}[i%3])
 	}
 	return said + <-profile
 }
@@ -110,16 +114,16 @@ func TestSoakGoPrograms(t *testing.T) {
 	strobetest.NeedNetwork(t)
 	for _, w := range goWholes {
 		t.Run(w.name, func(t *testing.T) {
-			bin, env := w.build(t)
+			bin, source := w.build(t)
 			patterns := []string{"", w.pattern}
-			if w.serves == nil && !strings.HasSuffix(w.name, "tests") && !strings.Contains(w.name, "cgo") {
+			if w.serves == nil && !w.suite {
 				patterns = append(patterns, "**")
 			}
 			var want string
 			var bare time.Duration
 			for _, pattern := range patterns {
 				began := time.Now()
-				got, st := w.run(t, bin, env, pattern)
+				got, st := w.run(t, bin, source, pattern)
 				took := time.Since(began).Round(10 * time.Millisecond)
 				if pattern == "" {
 					want, bare = got, took
@@ -146,18 +150,18 @@ func TestSoakGoPrograms(t *testing.T) {
 func shorten(s string) string { return s[:min(len(s), 1000)] }
 
 // build makes the program; of a module's tests, a copy of it that can be written to.
-func (w *goWhole) build(t *testing.T) (bin string, env []string) {
+func (w *goWhole) build(t *testing.T) (bin, source string) {
 	goBin, err := exec.LookPath("go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	switch {
-	case w.name == "Strobe itself":
-		return strobetest.Binary(t), nil
-	case w.module == "":
-		return goBin, nil
-	case !strings.Contains(w.name, "tests"):
-		return strobetest.GoCommand(t, w.module, w.flags...), nil
+	case w.bin == "strobe":
+		return strobetest.Binary(t), ""
+	case w.bin == "go":
+		return goBin, ""
+	case !w.suite:
+		return strobetest.GoCommand(t, w.module, w.flags...), ""
 	}
 	out, err := exec.Command("go", "mod", "download", "-json", w.module).Output()
 	var m struct{ Dir string }
@@ -173,66 +177,44 @@ func (w *goWhole) build(t *testing.T) (bin string, env []string) {
 			t.Fatalf("%q: %v: %s", c, err, out)
 		}
 	}
-	w.files = map[string]string{".": dir}
-	return goBin, []string{"CGO_ENABLED=1"}
+	return goBin, dir
 }
 
 // run runs it once, and returns what it did.
-func (w *goWhole) run(t *testing.T, bin string, env []string, pattern string) (did string, st strobetest.Status) {
-	dir, argv := t.TempDir(), slices.Clone(w.args)
-	if tests := w.files["."]; tests != "" {
-		dir = tests
-		if len(argv) == 0 {
-			argv = []string{"."}
-		}
-		argv = append([]string{"test", "-count=1"}, argv...)
+func (w *goWhole) run(t *testing.T, bin, source, pattern string) (did string, st strobetest.Status) {
+	dir, argv := t.TempDir(), w.args
+	if w.suite {
+		dir, argv = source, slices.Concat([]string{"test", "-count=1"}, w.args)
 	}
+	ports := freePorts(t, 2)
 	for name, text := range w.files {
-		if name == "." {
-			continue
-		}
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
+		text = strings.NewReplacer("PORT1", ports[0], "PORT2", ports[1]).Replace(text)
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	address := freePair(t)
-	for i := range argv {
-		argv[i] = strings.ReplaceAll(argv[i], "{port}", address)
-	}
-	if w.name == "Caddy, pprof on" {
-		host, port, _ := strings.Cut(address, ":")
-		var n int
-		fmt.Sscan(port, &n)
-		config := fmt.Sprintf(`{"admin":{"listen":"%s:%d"},"apps":{"http":{"servers":{"s":{"listen":["%s"],"routes":[{"handle":`+
-			`[{"handler":"file_server","root":"www"}]}]}}}},"logging":{"logs":{"default":{"level":"PANIC"}}}}`, host, n+1, address)
-		if err := os.WriteFile(filepath.Join(dir, "caddy.json"), []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	defer func() { did = strings.ReplaceAll(did, dir, "DIR") }()
-	env = append([]string{"XDG_CONFIG_HOME=" + dir, "XDG_DATA_HOME=" + dir, "GOFLAGS=-mod=mod"}, env...)
+	env := map[string]string{"XDG_CONFIG_HOME": dir, "XDG_DATA_HOME": dir, "GOFLAGS": "-mod=mod", "CGO_ENABLED": "1"}
 	if pattern == "" {
 		cmd := exec.Command(bin, argv...)
 		var out, errs bytes.Buffer
-		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), env...), &out, &errs
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, os.Environ(), &out, &errs
+		for k, v := range env {
+			cmd.Env = append(cmd.Env, k+"="+v)
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		did = w.use(t, address, cmd.Process.Pid)
+		did = w.use(t, ports, cmd.Process.Pid)
 		cmd.Wait() //nolint:errcheck // its code is looked at
 		return did + w.said(cmd.ProcessState.ExitCode(), out.String(), errs.String()), st
 	}
 	s := strobetest.Start(t, nil)
-	vars := map[string]string{}
-	for _, v := range env {
-		k, v, _ := strings.Cut(v, "=")
-		vars[k] = v
-	}
-	l := s.Launch(t, bin, dir, argv, args{"cwd": dir, "env": vars, "trace": []string{pattern}})
-	did = w.use(t, address, l.PID)
+	l := s.Launch(t, bin, dir, argv, args{"cwd": dir, "env": env, "trace": []string{pattern}})
+	did = w.use(t, ports, l.PID)
 	st = s.WaitEnd(t, l.SessionID, 10*time.Minute)
 	code := -1
 	if st.ExitCode != nil {
@@ -242,18 +224,18 @@ func (w *goWhole) run(t *testing.T, bin string, env []string, pattern string) (d
 }
 
 // use asks a service, and ends it.
-func (w *goWhole) use(t *testing.T, address string, pid int) (did string) {
+func (w *goWhole) use(t *testing.T, ports []string, pid int) (did string) {
 	if w.serves == nil {
 		return ""
 	}
 	strobetest.Eventually(t, time.Minute, "the service answers", func() bool {
-		c, err := net.Dial("tcp", address)
+		c, err := net.Dial("tcp", "127.0.0.1:"+ports[0])
 		if err == nil {
 			c.Close()
 		}
 		return err == nil
 	})
-	did = w.serves(t, address)
+	did = w.serves(t, ports)
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
@@ -262,23 +244,4 @@ func (w *goWhole) use(t *testing.T, address string, pid int) (did string) {
 
 func (w *goWhole) said(code int, out, errs string) string {
 	return goTimes.ReplaceAllString(fmt.Sprintf("code %d\nstdout:\n%s\nstderr:\n%s", code, out, errs), "TIME")
-}
-
-// freePair is an address with a free port, and one behind it.
-func freePair(t *testing.T) string {
-	for range 100 {
-		a, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := a.Addr().(*net.TCPAddr).Port
-		b, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+1))
-		a.Close()
-		if err == nil {
-			b.Close()
-			return fmt.Sprintf("127.0.0.1:%d", port)
-		}
-	}
-	t.Fatal("no two free ports")
-	return ""
 }

@@ -23,9 +23,10 @@ func TestGoTextRestored(t *testing.T) {
 	before := readText(t, l.PID)
 	asOnDisk(t, before)
 	for range 3 {
+		seen := s.Count(t, l.SessionID, "function_enter", "main.slow")
 		s.Call(t, "debug_trace", args{"sessionId": l.SessionID, "add": []string{"main.**", "math.**"}}, nil)
 		strobetest.Eventually(t, endLimit, "a call", func() bool {
-			return s.Count(t, l.SessionID, "function_enter", "main.slow") > 0
+			return s.Count(t, l.SessionID, "function_enter", "main.slow") > seen
 		})
 		if !differs(readText(t, l.PID), before) {
 			t.Error("code was not changed by a pattern: the test sees nothing")
@@ -41,7 +42,7 @@ func TestGoTextRestored(t *testing.T) {
 
 // What a traceback has that is another in each run: addresses, offsets, and how long goroutines waited. Two runs without
 // tracing differ in them as well.
-var tracebackNoise = regexp.MustCompile(`0x[0-9a-f]+\??|goroutine \d+|, \d+ minutes|\[recovered\]| gp=\S+ m=\S+( mp=\S+)?`)
+var tracebackNoise = regexp.MustCompile(`0x[0-9a-f]+\??|goroutine \d+|, \d+ minutes| m=\d+`)
 
 // traceback is what a program wrote when it ended, in which the code of its own functions is a name.
 func traceback(text string) string { return tracebackNoise.ReplaceAllString(text, "N") }

@@ -27,6 +27,7 @@ const (
 	markAssembly mark = 1 << iota
 	markAdded         // by the compiler: it makes one calling convention or method out of another
 	markForeign       // C's: Go's linker took it in, and knows neither its lines nor its frames
+	markOwn           // Go's, though its name could be C's
 )
 
 const flagAssembly = 4 // runtime.abi.FuncFlagAsm
@@ -79,6 +80,8 @@ func ReadImage(file io.ReaderAt) (*Image, error) {
 		}
 		if fn.field(4) == 0 && fn.field(5) == 0 { // pcsp, pcfile
 			m |= markForeign
+		} else if likeC(t.name(fn.field(1))) {
+			m |= markOwn
 		}
 		if m != 0 {
 			img.marks[t.name(fn.field(1))] |= m
@@ -90,15 +93,21 @@ func ReadImage(file io.ReaderAt) (*Image, error) {
 // Assembly reports a function that is written in assembly, which keeps to no rule of the compiler's.
 func (i *Image) Assembly(name string) bool { return i.marks[name]&markAssembly != 0 }
 
-// Foreign reports a function that no compiler of Go's made, by its symbol's name. What Go's linker took in it knows; of
-// what another linker did it knows nothing, but functions of Go's are all in packages, and named by them.
+// Foreign reports a function that no compiler of Go's made, by its symbol's name. What Go's linker took in its table
+// has; of what another linker did the table has nothing.
 func (i *Image) Foreign(symbol string) bool {
+	m := i.marks[symbol]
+	return m&markForeign != 0 || m&markOwn == 0 && likeC(symbol)
+}
+
+// likeC reports a name that a C function may have: nearly all of Go's have a package before a dot.
+func likeC(symbol string) bool {
 	first, rest, found := strings.Cut(symbol, ".")
-	return i.marks[symbol]&markForeign != 0 || !found || !strings.ContainsAny(first, "/") && cClone.MatchString(rest)
+	return !found || !strings.Contains(first, "/") && cClone.MatchString(rest)
 }
 
 // cClone is what C compilers put behind the name of a copy or a part of a function.
-var cClone = regexp.MustCompile(`^(part|constprop|isra|cold|lto_priv)(\.\d+)*$`)
+var cClone = regexp.MustCompile(`^(part|constprop|isra|cold|lto_priv)(\.(\d+|part|constprop|isra|cold|lto_priv))*$`)
 
 // Added reports a function that the compiler put between a caller and what it calls.
 func (i *Image) Added(name string) bool { return i.marks[name]&markAdded != 0 }

@@ -411,17 +411,20 @@ func TestVerboseAnswersAreBounded(t *testing.T) {
 func isBinary(s string) bool { return strings.ContainsAny(s, "\x00") || strings.HasSuffix(s, "\xff") }
 
 // TestBusyTargetIsLeftAlone: a question that waits for what is no call has a busy target's records decoded seldom, since
-// that takes a CPU from it; one that may be answered by a call does as always.
+// that takes a CPU from it, also where that begins while the question rests; one that may be answered by a call does as
+// always.
 func TestBusyTargetIsLeftAlone(t *testing.T) {
 	m := newModel(t, 1, store.Options{})
 	put(t, m.st, 1, 0, 10)
 	for _, test := range []struct {
-		kind string
-		busy bool
-		few  bool
-	}{{"crash", true, true}, {"crash", false, false}, {"function_enter", true, false}} {
-		flushed := 0
-		env := Env{Busy: func() bool { return test.busy },
+		kind  string
+		busy  bool
+		after time.Duration
+		few   bool
+	}{{"crash", true, 0, true}, {"crash", true, pollMax / 2, true}, {"crash", false, 0, false},
+		{"function_enter", true, 0, false}} {
+		flushed, began := 0, time.Now()
+		env := Env{Busy: func() bool { return test.busy && time.Since(began) >= test.after },
 			Flush: func(ctx context.Context) error { flushed++; return m.st.Flush(ctx) }}
 		req := Request{EventType: Kinds{test.kind}, Function: &NameFilter{Contains: "zz"}, WaitMs: 700}
 		if test.kind == "crash" {
@@ -431,7 +434,7 @@ func TestBusyTargetIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if (flushed <= 2) != test.few {
-			t.Errorf("%s, busy %v: asked for records %d times in 700 ms", test.kind, test.busy, flushed)
+			t.Errorf("%s, busy %v after %v: asked for records %d times in 700 ms", test.kind, test.busy, test.after, flushed)
 		}
 	}
 }

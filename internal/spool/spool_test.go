@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -187,6 +188,10 @@ func TestWarm(t *testing.T) {
 	s.Warm(100 * testBlock)
 	if s.Used() != 0 || s.Err() != nil {
 		t.Fatalf("%d bytes are used, %v", s.Used(), s.Err())
+	}
+	var file unix.Stat_t
+	if err := unix.Fstat(int(s.file.Fd()), &file); err != nil || file.Blocks*512 < 3*testBlock && runtime.GOOS == "linux" {
+		t.Errorf("%d blocks are there, %v", file.Blocks, err)
 	}
 	st := s.Stream(0)
 	fill(st, 4, testBlock)

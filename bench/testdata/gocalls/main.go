@@ -37,9 +37,9 @@ func main() {
 	}
 	switch os.Args[1] {
 	case "calls":
-		bursts(n, burst, func(i, sum int) int { return add(i, sum) })
+		bursts(n, burst, add)
 	case "flat":
-		bursts(n, n, func(i, sum int) int { return add(i, sum) })
+		bursts(n, n, add)
 	case "regions":
 		if err := trace.Start(io.Discard); err != nil {
 			fmt.Fprintln(os.Stderr, "gocalls:", err)

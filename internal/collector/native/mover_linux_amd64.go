@@ -72,9 +72,9 @@ func newMover(t *target) *mover {
 	return m
 }
 
-// warmBytes of the spool, and one ring, have their pages before a program that runs comes to its first burst.
 const warmBytes = 6 << 20
 
+// warm has the pages of one ring and of some of the spool ready before a program that runs comes to its first burst.
 func (m *mover) warm(p *process) {
 	p.withRegion(func(r *ring.Region) {
 		unix.Madvise(r.Data(0), unix.MADV_POPULATE_WRITE) //nolint:errcheck // before Linux 5.14 there is none
