@@ -22,7 +22,7 @@ func (d *decoder) args(blob []byte) error {
 	}
 	c, next := &d.c, 0
 	upTo := int(d.sel[len(d.sel)-1]) + 1
-	d.planArgs(upTo)
+	d.planArgs(d.sel)
 	d.words.reset(len(d.h.funcs))
 	c.payEnd = grow(c.payEnd, d.h.n)
 	c.pay = c.pay[:0]
@@ -49,14 +49,14 @@ func (d *decoder) args(blob []byte) error {
 	return nil
 }
 
-// planArgs finds the states of d.words that the selected calls among the first upTo events need: their
-// own, and those that these began as copies of.
-func (d *decoder) planArgs(upTo int) {
+// planArgs finds the states of d.words that the calls at sel need: their own, and those that these began as copies of.
+func (d *decoder) planArgs(sel []int32) {
 	d.slots = append(d.slots[:0], make([]int32, 2*(len(d.h.funcs)+1))...)
 	d.copyOf, d.needed = append(d.copyOf[:0], 0), append(d.needed[:0], false)
 	last, next := int32(0), 0
-	for i := range upTo { // numbers the states as wordState.slot will
-		k := event.Kind(d.c.kind[i])
+	for i := range int(sel[len(sel)-1]) + 1 { // numbers the states as wordState.slot will
+		k, selected := event.Kind(d.c.kind[i]), int(sel[next]) == i
+		next += bit(selected)
 		if !k.IsCall() {
 			continue
 		}
@@ -66,9 +66,8 @@ func (d *decoder) planArgs(upTo int) {
 			d.copyOf, d.needed = append(d.copyOf, last), append(d.needed, false)
 		}
 		last = *slot
-		if int(d.sel[next]) == i {
+		if selected {
 			d.needed[last] = true
-			next++
 		}
 	}
 	for slot := len(d.needed) - 1; slot > 0; slot-- { // a copy is made after its original

@@ -81,6 +81,24 @@ func TestBlockRoundTrip(t *testing.T) {
 				t.Fatalf("seed %d, event %d = %+v, want %+v", seed, i, got, want)
 			}
 		}
+		for every := 1; every <= to-from; every *= 3 { // some events only
+			must(t, d.begin(back, hot))
+			must(t, d.want(needAll))
+			d.sel = d.sel[:0]
+			for i := rnd.IntN(every); i < to-from; i += 1 + rnd.IntN(2*every) {
+				d.sel = append(d.sel, int32(i))
+			}
+			must(t, d.cold(cold, d.sel))
+			for _, i := range d.sel {
+				d.c.hotRow(int(i), &got)
+				d.c.coldRow(int(i), &got)
+				c.hotRow(from+int(i), &want)
+				c.coldRow(from+int(i), &want)
+				if !sameRow(&got, &want, true) {
+					t.Fatalf("seed %d, one of %d, event %d = %+v, want %+v", seed, every, i, got, want)
+				}
+			}
+		}
 	}
 }
 

@@ -97,7 +97,16 @@ func (d *decoder) all(h *header, hot, cold []byte) error {
 	if err := d.want(needAll); err != nil {
 		return err
 	}
-	return d.cold(cold, h.n)
+	return d.cold(cold, d.everything())
+}
+
+// everything returns the places of all events of the block, in d.sel.
+func (d *decoder) everything() []int32 {
+	d.sel = grow(d.sel, d.h.n)
+	for i := range d.sel {
+		d.sel[i] = int32(i)
+	}
+	return d.sel
 }
 
 func (d *decoder) tags(n int) error {
@@ -310,9 +319,16 @@ func (d *decoder) returns() error {
 	return nil
 }
 
-// cold decodes the rest of events [0, upTo) of the block that begin started and of which want decoded
-// functions and threads.
-func (d *decoder) cold(blob []byte, upTo int) error {
+// fewOfBlock is how many events come for one that is wanted where it pays to find out which payloads are needed.
+const fewOfBlock = 4
+
+// cold decodes the rest of the events at sel, which ascend, of the block that begin started and of which want decoded
+// functions and threads. Of the events between them it has all but the payloads, as far as no selected one builds on
+// them.
+func (d *decoder) cold(blob []byte, sel []int32) error {
+	if len(sel) == 0 {
+		return nil
+	}
 	if err := d.far.open(blob, coldColumns); err != nil {
 		return err
 	}
@@ -329,6 +345,11 @@ func (d *decoder) cold(blob []byte, upTo int) error {
 	c.depth, c.payEnd = grow(c.depth, h.n), grow(c.payEnd, h.n)
 	c.pay = c.pay[:0]
 	d.pred.reset(len(h.threads))
+	upTo := int(sel[len(sel)-1]) + 1
+	few := len(sel)*fewOfBlock < upTo
+	if few {
+		d.planArgs(sel)
+	}
 	d.words.reset(len(h.funcs))
 	for i := range upTo {
 		k, id := event.Kind(c.kind[i]), c.id(i)
@@ -340,8 +361,17 @@ func (d *decoder) cold(blob []byte, upTo int) error {
 		c.parent[i] = rd[coldParent].residual(id, parent)
 		c.depth[i] = depth + int32(rd[coldDepth].varint())
 		d.pred.update(d.lt[i], k, id, c.enter[i], c.parent[i], c.depth[i])
-		if k.IsCall() && !d.payload(&rd, d.words.slot(d.lf[i], k)) {
-			return errDamaged
+		if k.IsCall() {
+			p := d.words.slot(d.lf[i], k)
+			ok := false
+			if few && !d.needed[p.slot] {
+				ok = d.skipPayload(&rd, p)
+			} else {
+				ok = d.payload(&rd, p)
+			}
+			if !ok {
+				return errDamaged
+			}
 		}
 		c.payEnd[i] = uint32(len(c.pay))
 	}

@@ -439,11 +439,10 @@ func (sc *scan) decode(d *decoder, g *segment) (*columns, error) {
 		}
 		return c, nil
 	}
-	upTo := 0
-	if sc.opt.Cold {
-		upTo = int(d.sel[len(d.sel)-1]) + 1
+	if !sc.opt.Cold {
+		return c, sc.sn.loadRest(d, g, nil)
 	}
-	return c, sc.sn.loadRest(d, g, upTo)
+	return c, sc.sn.loadRest(d, g, d.sel)
 }
 
 // emit hands a segment's rows to fn.

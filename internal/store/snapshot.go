@@ -167,20 +167,19 @@ func (sn *Snapshot) load(d *decoder, g *segment, nd need) (*columns, error) {
 	return &d.c, nil
 }
 
-// loadRest decodes all other filter columns of the block that d holds, and the cold ones of its
-// first coldUpTo events.
-func (sn *Snapshot) loadRest(d *decoder, g *segment, coldUpTo int) error {
+// loadRest decodes all other filter columns of the block that d holds, and the cold ones of the events at sel.
+func (sn *Snapshot) loadRest(d *decoder, g *segment, sel []int32) error {
 	if err := d.want(needAll); err != nil {
 		return fmt.Errorf("decode block %d: %w", g.b.h.first, err)
 	}
-	if coldUpTo == 0 {
+	if len(sel) == 0 {
 		return nil
 	}
 	data, err := sn.read(func(r *dbReader) *sql.Stmt { return r.cold }, g.b.h.first)
 	if err != nil {
 		return fmt.Errorf("read block %d: %w", g.b.h.first, err)
 	}
-	if err := d.cold(data, coldUpTo); err != nil {
+	if err := d.cold(data, sel); err != nil {
 		return fmt.Errorf("decode block %d: %w", g.b.h.first, err)
 	}
 	return nil
@@ -306,7 +305,14 @@ func (sn *Snapshot) rowsOf(d *decoder, g *segment, ids []event.ID, order []int, 
 		return err
 	}
 	if g.b != nil {
-		if err := sn.loadRest(d, g, min(c.search(newest)+1, c.n)); err != nil {
+		d.sel = d.sel[:0]
+		for _, at := range order {
+			if i := c.search(ids[at]); i < c.n && c.id(i) == ids[at] {
+				d.sel = append(d.sel, int32(i))
+			}
+		}
+		d.sel = slices.Compact(d.sel)
+		if err := sn.loadRest(d, g, d.sel); err != nil {
 			return err
 		}
 	}

@@ -57,13 +57,30 @@ func (t *abbrevTable) root(code uint64) *abbrev {
 		return t.get(code)
 	}
 	for r := newReader(t.data, t.k.off); ; {
-		c, a := readAbbrev(&r)
-		if a == nil {
+		here := r
+		switch c := r.uleb(); {
+		case c == 0 || r.bad:
 			return nil
-		}
-		if c == code {
+		case c == code:
+			_, a := readAbbrev(&here)
 			a.compile(t.k)
 			return a
+		}
+		skipAbbrev(&r)
+	}
+}
+
+// skipAbbrev moves r from behind an abbreviation's code to its end.
+func skipAbbrev(r *reader) {
+	r.uleb()
+	r.u8()
+	for {
+		name, form := r.uleb(), r.uleb()
+		if r.bad || name == 0 && form == 0 {
+			return
+		}
+		if form == formImplicitConst {
+			r.sleb()
 		}
 	}
 }

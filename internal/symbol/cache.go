@@ -146,12 +146,18 @@ func encodeIndex(ix *index) ([]byte, error) {
 	return out, nil
 }
 
-// writeCache stores an index under dir/key by renaming a complete file.
+// writeCache stores an index under dir/key.
 func writeCache(dir, key string, ix *index) error {
 	b, err := encodeIndex(ix)
 	if err != nil {
 		return err
 	}
+	return putFile(filepath.Join(dir, key), b)
+}
+
+// putFile makes a file of parts by renaming a complete one.
+func putFile(path string, parts ...[]byte) error {
+	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -159,12 +165,16 @@ func writeCache(dir, key string, ix *index) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
+	for _, b := range parts {
+		if err == nil {
+			_, err = f.Write(b)
+		}
+	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, key))
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		os.Remove(f.Name())

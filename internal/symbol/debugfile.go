@@ -36,6 +36,9 @@ func findDebugFile(im *image, o Options) (dbg *image, problems []string) {
 			problems = append(problems, fmt.Sprintf("debug file %s: %v", path, err))
 			return nil
 		}
+		if o.CacheDir != "" {
+			d.stash = filepath.Join(o.CacheDir, stashFolder)
+		}
 		if err := protect(func() error { return check(d) }); err != nil {
 			d.release()
 			problems = append(problems, fmt.Sprintf("debug file %s: %v", path, err))

@@ -52,6 +52,8 @@ type image struct {
 	sects   []sectHeader
 	damage  []string // what could not be read
 
+	stash string // where unpacked sections are kept; "" for nowhere
+
 	mu       sync.Mutex
 	unpacked map[int]unpackedSect // decompressed sections by index
 }
@@ -265,7 +267,7 @@ func (im *image) section(name string) ([]byte, error) {
 	if u, ok := im.unpacked[i]; ok {
 		return u.data, u.err
 	}
-	data, err := unpackSection(im.raw(s), gnu)
+	data, err := im.unpack(i, gnu)
 	if err != nil {
 		err = fmt.Errorf("decompress section %s: %w", name, err)
 	}

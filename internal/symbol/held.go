@@ -8,6 +8,14 @@ type mapping struct {
 	once  sync.Once
 	data  []byte
 	unmap func()
+	also  []func() // of its unpacked sections; guarded by its image's mu
 }
 
-func (m *mapping) free() { m.once.Do(m.unmap) }
+func (m *mapping) free() {
+	m.once.Do(func() {
+		m.unmap()
+		for _, unmap := range m.also {
+			unmap()
+		}
+	})
+}
