@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/strobe-debug/strobe/internal/event"
@@ -12,7 +13,11 @@ import (
 
 // scan calls fn for the rows of one part in order of id until fn returns false.
 func (a *asker) scan(p part, fn func(*store.Row) bool) error {
-	err := a.sn.Scan(a.ctx, p.filter, store.ScanOptions{Cold: p.cold, Args: p.lean}, func(row *store.Row) bool {
+	return a.scanWith(p, store.ScanOptions{Cold: p.cold, Args: p.lean}, fn)
+}
+
+func (a *asker) scanWith(p part, opt store.ScanOptions, fn func(*store.Row) bool) error {
+	err := a.sn.Scan(a.ctx, p.filter, opt, func(row *store.Row) bool {
 		if p.pred != nil && !p.pred(row) {
 			return true
 		}
@@ -143,18 +148,31 @@ func (a *asker) columnPage(p part, offset, limit int) (rows []store.Row, total i
 	if total, err = a.count([]part{p}); err != nil || total <= int64(offset) || limit == 0 {
 		return nil, total, err
 	}
+	a.whole = a.showsPayloads(&p.filter) // then a second look at the same blocks would cost as much as this one
 	skip := offset
-	err = a.scan(p, func(row *store.Row) bool {
+	opt := store.ScanOptions{Cold: p.cold || a.whole && a.req.Verbose, Args: p.lean, Most: offset + limit}
+	opt.Payloads = a.whole && !opt.Cold && !opt.Args
+	err = a.scanWith(p, opt, func(row *store.Row) bool {
 		if skip > 0 {
 			skip--
 			return true
 		}
 		r := *row
-		r.Payload = nil
+		if r.Payload = nil; a.whole {
+			r.Payload = slices.Clone(row.Payload)
+		}
 		rows = append(rows, r)
 		return len(rows) < limit && int64(offset+len(rows)) < total
 	})
 	return rows, total, err
+}
+
+// showsPayloads reports whether most rows that f selects have something in their payload that is shown, on a page that
+// is read at once: a page by thread is put together of several.
+func (a *asker) showsPayloads(f *store.Filter) bool {
+	exits := f.MinDur > 0 || f.MaxDur > 0 || f.RetEq != nil || f.RetMin != nil || f.RetMax != nil ||
+		a.kinds != 0 && a.kinds&callKinds == 1<<event.FunctionExit
+	return !exits && a.req.Order != "thread" && a.req.Limit <= fetchRows && a.req.Offset <= fetchRows
 }
 
 // threadPage is page in the order of process, thread and id.

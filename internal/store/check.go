@@ -81,7 +81,7 @@ func (c *checker) blocks(ctx context.Context) error {
 		last = g.last()
 		cols, err := c.sn.load(d, g, needAll)
 		if err == nil && g.b != nil {
-			err = c.sn.loadRest(d, g, d.everything())
+			err = c.sn.loadRest(d, g, d.everything(), true)
 		}
 		if err != nil {
 			c.add("block %d: %v", g.first(), err)

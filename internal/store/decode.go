@@ -319,9 +319,6 @@ func (d *decoder) returns() error {
 	return nil
 }
 
-// fewOfBlock is how many events come for one that is wanted where it pays to find out which payloads are needed.
-const fewOfBlock = 4
-
 // cold decodes the rest of the events at sel, which ascend, of the block that begin started and of which want decoded
 // functions and threads. Of the events between them it has all but the payloads, as far as no selected one builds on
 // them.
@@ -346,8 +343,8 @@ func (d *decoder) cold(blob []byte, sel []int32) error {
 	c.pay = c.pay[:0]
 	d.pred.reset(len(h.threads))
 	upTo := int(sel[len(sel)-1]) + 1
-	few := len(sel)*fewOfBlock < upTo
-	if few {
+	some := few(sel)
+	if some {
 		d.planArgs(sel)
 	}
 	d.words.reset(len(h.funcs))
@@ -364,7 +361,7 @@ func (d *decoder) cold(blob []byte, sel []int32) error {
 		if k.IsCall() {
 			p := d.words.slot(d.lf[i], k)
 			ok := false
-			if few && !d.needed[p.slot] {
+			if some && !d.needed[p.slot] {
 				ok = d.skipPayload(&rd, p)
 			} else {
 				ok = d.payload(&rd, p)

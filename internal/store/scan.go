@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -59,8 +60,19 @@ func (f *Filter) timeHas(ts int64) bool {
 	return (f.FromTS == 0 || ts >= f.FromTS) && (f.ToTS == 0 || ts <= f.ToTS)
 }
 
-func (f *Filter) retHas(v int64) bool {
-	return (f.RetEq == nil || v == *f.RetEq) && (f.RetMin == nil || v >= *f.RetMin) && (f.RetMax == nil || v <= *f.RetMax)
+// retRange returns the results that match, both inclusive; lo > hi: none.
+func (f *Filter) retRange() (lo, hi int64) {
+	lo, hi = math.MinInt64, math.MaxInt64
+	if f.RetMin != nil {
+		lo = *f.RetMin
+	}
+	if f.RetMax != nil {
+		hi = *f.RetMax
+	}
+	if f.RetEq != nil {
+		lo, hi = max(lo, *f.RetEq), min(hi, *f.RetEq)
+	}
+	return lo, hi
 }
 
 // mayMatch reports whether a block with header h can have a match.
@@ -113,8 +125,17 @@ func eachCommon(set *Bits, list []uint32, fn func(i int) bool) {
 		}
 		return
 	}
+	from, top := 0, len(list)-1
 	set.each(func(v uint32) bool {
-		lo, hi := 0, len(list)
+		if top < from || v > list[top] {
+			return false
+		}
+		if v < list[from] {
+			return true
+		}
+		// The list is strictly ascending: v is at most as far from either end as it differs from what is there. Where the
+		// list has no gaps that leaves one place.
+		lo, hi := max(from, top-int(list[top]-v)), min(top+1, from+int(v-list[from])+1)
 		for lo < hi {
 			if mid := (lo + hi) / 2; list[mid] < v {
 				lo = mid + 1
@@ -122,7 +143,8 @@ func eachCommon(set *Bits, list []uint32, fn func(i int) bool) {
 				hi = mid
 			}
 		}
-		return lo == len(list) || list[lo] != v || fn(lo)
+		from = lo
+		return list[lo] != v || fn(lo)
 	})
 }
 
@@ -192,7 +214,12 @@ func (f *Filter) selectFrom(c *columns, dst []int32) []int32 {
 	}
 	dst = dst[:n]
 	if nd&needFunc != 0 {
-		dst = keep(dst, func(i int32) bool { return f.Funcs.Has(c.fn[i]) })
+		n := 0
+		for _, i := range dst {
+			dst[n] = i
+			n += bit(f.Funcs.Has(c.fn[i]))
+		}
+		dst = dst[:n]
 	}
 	if f.Threads != nil {
 		dst = keep(dst, func(i int32) bool { return f.Threads.Has(c.thread[i]) })
@@ -207,7 +234,13 @@ func (f *Filter) selectFrom(c *columns, dst []int32) []int32 {
 		dst = keep(dst, func(i int32) bool { return c.dur[i] >= f.MinDur && (f.MaxDur <= 0 || c.dur[i] <= f.MaxDur) })
 	}
 	if nd&needRet != 0 {
-		dst = keep(dst, func(i int32) bool { return event.Flags(c.flags[i])&event.HasRet != 0 && f.retHas(c.ret[i]) })
+		lo, hi := f.retRange()
+		n := 0
+		for _, i := range dst { // without branches and calls: over all results of a session
+			dst[n] = i
+			n += bit(c.ret[i] >= lo) & bit(c.ret[i] <= hi) & int(c.flags[i]&uint8(event.HasRet))
+		}
+		dst = dst[:n]
 	}
 	return dst
 }
@@ -321,7 +354,8 @@ func (sn *Snapshot) Scan(ctx context.Context, f Filter, opt ScanOptions, fn func
 		known = &memo{empty: new(Bits)}
 	}
 	opt.Args = opt.Args && f.Funcs != nil
-	opt.Cold = opt.Cold && !opt.Args
+	opt.Cold = (opt.Cold || opt.Payloads && f.Funcs == nil) && !opt.Args
+	opt.Payloads = opt.Payloads && f.Funcs != nil
 	sc := &scan{sn: sn, f: f, opt: opt, empty: known.empty}
 	defer sc.drain()
 	for n := 0; ; n++ {
@@ -416,7 +450,15 @@ func (sc *scan) decode(d *decoder, g *segment) (*columns, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.sel = sc.f.selectFrom(c, d.sel); len(d.sel) == 0 || g.b == nil {
+	d.sel = sc.f.selectFrom(c, d.sel)
+	if over := len(d.sel) - sc.opt.Most; sc.opt.Most > 0 && over > 0 {
+		if sc.opt.Reverse {
+			d.sel = d.sel[over:]
+		} else {
+			d.sel = d.sel[:sc.opt.Most]
+		}
+	}
+	if len(d.sel) == 0 || g.b == nil {
 		return c, nil
 	}
 	if sc.opt.Args {
@@ -439,10 +481,11 @@ func (sc *scan) decode(d *decoder, g *segment) (*columns, error) {
 		}
 		return c, nil
 	}
-	if !sc.opt.Cold {
-		return c, sc.sn.loadRest(d, g, nil)
+	err = sc.sn.loadRest(d, g, d.sel, sc.opt.Cold)
+	if err == nil && sc.opt.Payloads {
+		err = sc.sn.loadArgs(d, g)
 	}
-	return c, sc.sn.loadRest(d, g, d.sel)
+	return c, err
 }
 
 // emit hands a segment's rows to fn.
@@ -481,6 +524,10 @@ func (sc *scan) emit(j *scanJob, fn func(*Row) bool) (more bool, err error) {
 			continue
 		}
 		j.c.hotRow(i, r)
+		if sc.opt.Payloads {
+			r.Payload = j.c.payload(i)
+			sc.sn.nameCode(r)
+		}
 		if sc.opt.Cold {
 			j.c.coldRow(i, r)
 			if sc.sn.nameCode(r); !r.Kind.IsCall() {

@@ -167,12 +167,12 @@ func (sn *Snapshot) load(d *decoder, g *segment, nd need) (*columns, error) {
 	return &d.c, nil
 }
 
-// loadRest decodes all other filter columns of the block that d holds, and the cold ones of the events at sel.
-func (sn *Snapshot) loadRest(d *decoder, g *segment, sel []int32) error {
-	if err := d.want(needAll); err != nil {
+// loadRest decodes all other filter columns of the block that d holds at the events of sel, and with cold the cold ones.
+func (sn *Snapshot) loadRest(d *decoder, g *segment, sel []int32, cold bool) error {
+	if err := d.wantAt(sel); err != nil {
 		return fmt.Errorf("decode block %d: %w", g.b.h.first, err)
 	}
-	if len(sel) == 0 {
+	if !cold || len(sel) == 0 {
 		return nil
 	}
 	data, err := sn.read(func(r *dbReader) *sql.Stmt { return r.cold }, g.b.h.first)
@@ -300,7 +300,7 @@ func (sn *Snapshot) rowsOf(d *decoder, g *segment, ids []event.ID, order []int, 
 	if newest < g.first() {
 		return nil
 	}
-	c, err := sn.load(d, g, needAll)
+	c, err := sn.load(d, g, 0)
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func (sn *Snapshot) rowsOf(d *decoder, g *segment, ids []event.ID, order []int, 
 			}
 		}
 		d.sel = slices.Compact(d.sel)
-		if err := sn.loadRest(d, g, d.sel); err != nil {
+		if err := sn.loadRest(d, g, d.sel, true); err != nil {
 			return err
 		}
 	}

@@ -106,8 +106,14 @@ type ScanOptions struct {
 	Reverse bool // newest first
 	Cold    bool // fill Parent, Enter, Depth and Payload
 
+	// Most: fn wants no more rows than so many; 0: any number. Of a block no more are decoded.
+	Most int
+
 	// Args: of a filter with Funcs, fill ID, Kind, Flags, Func and Payload alone. Much cheaper than Cold.
 	Args bool
+
+	// Payloads: as Cold, but for Parent, Enter and Depth where the filter has Funcs. Cheaper than Cold. Not with the others.
+	Payloads bool
 
 	// Rets: fill ID, Kind, Flags, Func and Ret alone. Not with Cold or Args.
 	Rets bool

@@ -59,6 +59,27 @@ func (r *reader) uvarints(dst []uint64, n int) []uint64 {
 	return dst
 }
 
+// skip steps over n numbers, eight bytes at a time: each number ends with a byte below 0x80.
+func (r *reader) skip(n int) {
+	b := r.b
+	for n > 0 && len(b) >= 8 {
+		ends := bits.OnesCount64(^binary.LittleEndian.Uint64(b) & 0x8080_8080_8080_8080)
+		if ends >= n { // what follows the last one's end is another's
+			break
+		}
+		n -= ends
+		b = b[8:]
+	}
+	for ; n > 0; b = b[1:] {
+		if len(b) == 0 {
+			r.bad = true
+			break
+		}
+		n -= bit(b[0] < 0x80)
+	}
+	r.b = b
+}
+
 func (r *reader) varint() int64 { return unzigzag(r.uvarint()) }
 
 // count reads a number that may be at most limit.
