@@ -19,7 +19,7 @@ import (
 // beside itself has as well, and by more than is promised.
 const promisedTests = 1.02
 
-// shortTests is up to when a run's turns are cheap enough for three times as many.
+// shortTests is up to when a run's turns are cheap enough for twice as many.
 const shortTests = 4.0 // seconds
 
 // suite is a project whose tests are run bare and by debug_test.
@@ -101,7 +101,7 @@ func (b *bench) suite(c *client, s *suite, dir string) error {
 	if took, err := b.shell(dir, s.bare); err != nil {
 		return err
 	} else if took < shortTests {
-		turns *= 3
+		turns *= 2
 	}
 	for turn := range turns {
 		one := func() error {

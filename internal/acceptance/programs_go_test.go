@@ -63,6 +63,8 @@ var goWholes = []goWhole{
 			"caddy.json": `{"admin":{"listen":"127.0.0.1:PORT2"},"apps":{"http":{"servers":{"s":{"listen":["127.0.0.1:PORT1"],` +
 				`"routes":[{"handle":[{"handler":"file_server","root":"www"}]}]}}}},` +
 				`"logging":{"logs":{"default":{"level":"PANIC"}}}}`}, serves: useCaddy},
+	{name: "gRPC's interoperation server", module: grpcModule + "server@" + grpcVersion, pattern: "google.golang.org/grpc/**",
+		args: []string{"-port=PORT1"}, serves: useGRPC},
 	{name: "gjson's tests", suite: true, module: "github.com/tidwall/gjson@v1.18.0", pattern: "github.com/tidwall/**",
 		args: []string{"."}},
 	{name: "bbolt's tests", suite: true, module: "go.etcd.io/bbolt@v1.3.11", pattern: "go.etcd.io/bbolt.**",
@@ -101,6 +103,28 @@ func useCaddy(t *testing.T, ports []string) (said string) {
 		said += get(t, "http://127.0.0.1:"+ports[0]+[]string{"/a.txt", "/d/", "/none"}[i%3])
 	}
 	return said + <-profile
+}
+
+const (
+	grpcModule  = "google.golang.org/grpc/interop/"
+	grpcVersion = "v1.81.1"
+)
+
+// useGRPC has gRPC's own client go through its cases, and then make calls without a rest.
+func useGRPC(t *testing.T, ports []string) (said string) {
+	client := strobetest.GoCommand(t, grpcModule+"client@"+grpcVersion)
+	for _, name := range []string{"empty_unary", "large_unary", "client_streaming", "server_streaming", "ping_pong",
+		"empty_stream", "timeout_on_sleeping_server", "cancel_after_begin", "cancel_after_first_response", "custom_metadata",
+		"special_status_message", "unimplemented_method", "status_code_and_message", "rpc_soak"} {
+		c := exec.Command(client, "-server_host=127.0.0.1", "-server_port="+ports[0], "-test_case="+name,
+			"-soak_iterations=1000", "-soak_overall_timeout_seconds=60", "-soak_max_failures=0")
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Errorf("gRPC's %s: %v: %s", name, err, out)
+		}
+		said += fmt.Sprintln(name, c.ProcessState.ExitCode())
+	}
+	return said
 }
 
 // goTimes is what a run of tests says that is another each time.
@@ -182,11 +206,14 @@ func (w *goWhole) build(t *testing.T) (bin, source string) {
 
 // run runs it once, and returns what it did.
 func (w *goWhole) run(t *testing.T, bin, source, pattern string) (did string, st strobetest.Status) {
-	dir, argv := t.TempDir(), w.args
+	dir, argv := t.TempDir(), slices.Clone(w.args)
 	if w.suite {
 		dir, argv = source, slices.Concat([]string{"test", "-count=1"}, w.args)
 	}
 	ports := freePorts(t, 2)
+	for i := range argv {
+		argv[i] = strings.ReplaceAll(argv[i], "PORT1", ports[0])
+	}
 	for name, text := range w.files {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)

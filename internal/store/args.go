@@ -12,39 +12,38 @@ func (d *decoder) args(blob []byte) error {
 	if err := d.far.open(blob, coldColumns); err != nil {
 		return err
 	}
-	var rd [coldColumns]reader
-	for _, i := range [...]int{coldLen, coldForm, coldWords, coldRaw} {
-		col, err := d.far.column(i)
-		if err != nil {
-			return err
-		}
-		rd[i].b = col
+	rd, err := d.payloads()
+	if err != nil {
+		return err
 	}
 	c, next := &d.c, 0
 	upTo := int(d.sel[len(d.sel)-1]) + 1
 	d.planArgs(d.sel)
-	d.words.reset(len(d.h.funcs))
+	states, last := append(d.words.states[:0], payloadState{}), int32(0)
 	c.payEnd = grow(c.payEnd, d.h.n)
 	c.pay = c.pay[:0]
 	for i := range upTo {
 		selected := int(d.sel[next]) == i
 		next += bit(selected)
 		if k := event.Kind(c.kind[i]); k.IsCall() {
-			p := d.words.slot(d.lf[i], k)
-			ok := false
-			if d.needed[p.slot] {
-				from := len(c.pay)
-				if ok = d.payload(&rd, p); !selected {
-					c.pay = c.pay[:from]
-				}
-			} else {
-				ok = d.skipPayload(&rd, p)
+			slot := d.slots[2*int(d.lf[i])+bit(k == event.FunctionExit)]
+			if int(slot) == len(states) { // its first, as in wordState.slot
+				states = append(states, states[last])
 			}
-			if !ok {
-				return errDamaged
+			last = slot
+			switch p := &states[slot]; {
+			case selected:
+				c.pay = rd.read(p, c.pay)
+			case d.needed[slot]:
+				rd.pass(p)
+			default:
+				rd.skip(p)
 			}
 		}
 		c.payEnd[i] = uint32(len(c.pay))
+	}
+	if d.words.states = states; rd.bad() {
+		return errDamaged
 	}
 	return nil
 }
@@ -75,36 +74,6 @@ func (d *decoder) planArgs(sel []int32) {
 			d.needed[d.copyOf[slot]] = true
 		}
 	}
-}
-
-// formSizes has the bytes of a word by its form.
-var formSizes = [16]uint8{0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6}
-
-// skipPayload steps over a payload that payload would read. Its words stay unknown.
-func (d *decoder) skipPayload(rd *[coldColumns]reader, p *payloadState) bool {
-	if v := rd[coldLen].uvarint(); v > maxColumn {
-		return false
-	} else if v != 0 {
-		p.n = int(v - 1)
-	}
-	words, size := min(p.n/8, len(p.w)), 0
-	s := &d.words
-	for range words {
-		form := s.half
-		if !s.odd {
-			b := rd[coldForm].bytes(1)
-			if b == nil {
-				return false
-			}
-			form, s.half = b[0]&15, b[0]>>4
-		}
-		s.odd = !s.odd
-		size += int(formSizes[form])
-	}
-	rd[coldWords].bytes(size)
-	rd[coldRaw].bytes(p.n - 8*words)
-	s.last = p.slot
-	return !rd[coldLen].bad && !rd[coldRaw].bad && !rd[coldWords].bad
 }
 
 // argRow fills r with what ScanOptions.Args promises; the payload aliases c.

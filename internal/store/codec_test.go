@@ -89,6 +89,12 @@ func TestBlockRoundTrip(t *testing.T) {
 				d.sel = append(d.sel, int32(i))
 			}
 			must(t, d.wantAt(d.sel))
+			for _, i := range d.sel {
+				if got := d.c.thread[i]; got != c.thread[from+int(i)] {
+					t.Fatalf("seed %d, one of %d, event %d is of thread %d, want %d", seed, every, i, got, c.thread[from+int(i)])
+				}
+			}
+			must(t, d.want(needThread))
 			must(t, d.cold(cold, d.sel))
 			for _, i := range d.sel {
 				d.c.hotRow(int(i), &got)

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"encoding/binary"
-
 	"github.com/strobe-debug/strobe/internal/event"
 )
 
@@ -330,52 +328,55 @@ func (d *decoder) cold(blob []byte, sel []int32) error {
 		return err
 	}
 	h, c := d.h, &d.c
-	var rd [coldColumns]reader
-	for i := range rd {
-		col, err := d.far.column(i)
-		if err != nil {
+	var enters, parents, depths reader
+	for _, col := range [...]struct {
+		column int
+		into   *reader
+	}{{coldEnter, &enters}, {coldParent, &parents}, {coldDepth, &depths}} {
+		var err error
+		if col.into.b, err = d.far.column(col.column); err != nil {
 			return err
 		}
-		rd[i].b = col
+	}
+	rd, err := d.payloads()
+	if err != nil {
+		return err
 	}
 	c.parent, c.enter = grow(c.parent, h.n), grow(c.enter, h.n)
 	c.depth, c.payEnd = grow(c.depth, h.n), grow(c.payEnd, h.n)
 	c.pay = c.pay[:0]
 	d.pred.reset(len(h.threads))
-	upTo := int(sel[len(sel)-1]) + 1
 	some := few(sel)
 	if some {
 		d.planArgs(sel)
 	}
 	d.words.reset(len(h.funcs))
-	for i := range upTo {
+	for i := range int(sel[len(sel)-1]) + 1 {
 		k, id := event.Kind(c.kind[i]), c.id(i)
 		enter, parent, depth := d.pred.predict(d.lt[i], k)
 		c.enter[i] = 0
 		if k == event.FunctionExit {
-			c.enter[i] = rd[coldEnter].residual(id, enter)
+			c.enter[i] = enters.residual(id, enter)
 		}
-		c.parent[i] = rd[coldParent].residual(id, parent)
-		c.depth[i] = depth + int32(rd[coldDepth].varint())
+		c.parent[i] = parents.residual(id, parent)
+		c.depth[i] = depth + int32(depths.varint())
 		d.pred.update(d.lt[i], k, id, c.enter[i], c.parent[i], c.depth[i])
 		if k.IsCall() {
-			p := d.words.slot(d.lf[i], k)
-			ok := false
-			if some && !d.needed[p.slot] {
-				ok = d.skipPayload(&rd, p)
+			if p := d.words.slot(d.lf[i], k); some && !d.needed[p.slot] {
+				rd.skip(p)
+				d.words.last = p.slot
 			} else {
-				ok = d.payload(&rd, p)
+				c.pay = rd.read(p, c.pay)
+				d.words.last = p.slot
 			}
-			if !ok {
+			if rd.over {
 				return errDamaged
 			}
 		}
 		c.payEnd[i] = uint32(len(c.pay))
 	}
-	for i := range rd {
-		if rd[i].bad {
-			return errDamaged
-		}
+	if rd.bad() || enters.bad || parents.bad || depths.bad {
+		return errDamaged
 	}
 	return nil
 }
@@ -391,47 +392,4 @@ func (r *reader) residual(id, predicted event.ID) event.ID {
 		return 0
 	}
 	return id - event.ID(v-1)
-}
-
-func (d *decoder) payload(rd *[coldColumns]reader, p *payloadState) bool {
-	if v := rd[coldLen].uvarint(); v > maxColumn {
-		return false
-	} else if v != 0 {
-		p.n = int(v - 1)
-	}
-	if len(d.c.pay)+p.n > maxColumn {
-		return false
-	}
-	words := min(p.n/8, len(p.w))
-	for k := range words {
-		p.w[k] = d.words.word(rd, p.w[k])
-		d.c.pay = binary.LittleEndian.AppendUint64(d.c.pay, p.w[k])
-	}
-	d.words.last = p.slot
-	d.c.pay = append(d.c.pay, rd[coldRaw].bytes(p.n-8*words)...)
-	return !rd[coldRaw].bad && !rd[coldWords].bad && !rd[coldForm].bad
-}
-
-// word reads one payload word; prev is the one before it.
-func (s *wordState) word(rd *[coldColumns]reader, prev uint64) uint64 {
-	form := s.half
-	if !s.odd {
-		b := rd[coldForm].bytes(1)
-		if b == nil {
-			return 0
-		}
-		form, s.half = b[0]&15, b[0]>>4
-	}
-	s.odd = !s.odd
-	size := int(form)
-	if form > 8 {
-		size -= 9
-	}
-	var b [8]byte
-	copy(b[:], rd[coldWords].bytes(size))
-	v := binary.LittleEndian.Uint64(b[:])
-	if form < 8 {
-		return prev + uint64(unzigzag(v))
-	}
-	return v
 }

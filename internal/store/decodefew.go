@@ -14,18 +14,44 @@ func (d *decoder) wantAt(sel []int32) error {
 	if !few(sel) {
 		return d.want(needAll)
 	}
-	if err := d.want(needFunc | needThread); err != nil {
+	if err := d.want(needFunc); err != nil {
 		return err
 	}
 	for _, step := range [...]struct {
 		bit need
 		run func(*decoder, []int32) error
-	}{{needTime, (*decoder).timesAt}, {needDur, (*decoder).durationsAt}, {needRet, (*decoder).returnsAt}} {
+	}{
+		{needThread, (*decoder).threadsAt}, {needTime, (*decoder).timesAt}, {needDur, (*decoder).durationsAt},
+		{needRet, (*decoder).returnsAt},
+	} {
 		if d.have&step.bit == 0 {
 			if err := step.run(d, sel); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+func (d *decoder) threadsAt(sel []int32) error {
+	col, err := d.set.column(hotThread)
+	if err != nil {
+		return err
+	}
+	h, wide := d.h, len(d.h.threads) > 256
+	if n := h.n << bit(wide); len(col) != n {
+		return errDamaged
+	}
+	d.c.thread = grow(d.c.thread, h.n)
+	for _, i := range sel {
+		at := int(col[i])
+		if wide {
+			at |= int(col[h.n+int(i)]) << 8
+		}
+		if at >= len(h.threads) {
+			return errDamaged
+		}
+		d.c.thread[i] = h.threads[at]
 	}
 	return nil
 }

@@ -167,9 +167,13 @@ func (sn *Snapshot) load(d *decoder, g *segment, nd need) (*columns, error) {
 	return &d.c, nil
 }
 
-// loadRest decodes all other filter columns of the block that d holds at the events of sel, and with cold the cold ones.
+// loadRest decodes the other filter columns of the block that d holds at the events of sel, and with cold the cold ones.
 func (sn *Snapshot) loadRest(d *decoder, g *segment, sel []int32, cold bool) error {
-	if err := d.wantAt(sel); err != nil {
+	err := d.wantAt(sel)
+	if err == nil && cold {
+		err = d.want(needThread) // of all: parents and depths go by threads
+	}
+	if err != nil {
 		return fmt.Errorf("decode block %d: %w", g.b.h.first, err)
 	}
 	if !cold || len(sel) == 0 {

@@ -112,7 +112,7 @@ type ScanOptions struct {
 	// Args: of a filter with Funcs, fill ID, Kind, Flags, Func and Payload alone. Much cheaper than Cold.
 	Args bool
 
-	// Payloads: as Cold, but for Parent, Enter and Depth where the filter has Funcs. Cheaper than Cold. Not with the others.
+	// Payloads: as Cold, but for Parent, Enter and Depth where the filter has Funcs; cheaper. Not with the others.
 	Payloads bool
 
 	// Rets: fill ID, Kind, Flags, Func and Ret alone. Not with Cold or Args.
