@@ -14,7 +14,7 @@ func TestSoakGoTerminal(t *testing.T) {
 	strobetest.Soak(t)
 	strobetest.NeedPtrace(t)
 	strobetest.NeedNetwork(t)
-	bin := strobetest.GoCommand(t, "github.com/charmbracelet/gum@v0.15.2")
+	bin := strobetest.GoCommand(t, "github.com/charmbracelet/gum@v0.16.2")
 	s := strobetest.Start(t, nil)
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -25,8 +25,6 @@ func TestSoakGoTerminal(t *testing.T) {
 	}{
 		{"choose", []string{"choose", "first", "second", "third"},
 			[][2]string{{"third", "\x1b[B"}, {"> second", "\r"}}, "second"},
-		{"filter", []string{"filter", "apple", "banana", "cherry"},
-			[][2]string{{"cherry", "n"}, {"1/3", "\r"}}, "banana"},
 		{"input", []string{"input", "--placeholder", "name"}, [][2]string{{"name", "Ann"}, {"Ann", "\r"}}, "Ann"},
 	} {
 		for _, pattern := range []string{"", "github.com/charmbracelet/**", "**"} {

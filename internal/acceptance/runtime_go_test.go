@@ -166,12 +166,33 @@ func TestGoTorture(t *testing.T) {
 }
 
 // TestGoLive: a function whose goroutines are interrupted anywhere in it is traced and left alone, again and again, while
-// they compute. Some of them are parked in the midst of what a patch overwrites.
+// they compute. Some of them are parked in the midst of what a patch overwrites. Where very many others wait, patches
+// become wide later, when those were found while the program ran.
 func TestGoLive(t *testing.T) {
-	t.Parallel()
+	for _, waiting := range []string{"0", "30000"} {
+		t.Run(waiting, func(t *testing.T) {
+			t.Parallel()
+			goLive(t, waiting)
+		})
+	}
+}
+
+func goLive(t *testing.T, waiting string) {
 	bin, root := goProgram(t, "slow")
 	s := strobetest.Start(t, nil)
-	l := s.Launch(t, bin, root, []string{"8"}, nil)
+	l := s.Launch(t, bin, root, []string{"8", waiting}, nil)
+	wide := false // of a function that is seldom interrupted at its ends
+	for range 50 {
+		var st struct{ HookedByBreakpoint int }
+		s.Call(t, "debug_trace", args{"sessionId": l.SessionID, "add": []string{"main.work"}}, &st)
+		s.Call(t, "debug_trace", args{"sessionId": l.SessionID, "remove": []string{"main.work"}}, nil)
+		if wide = st.HookedByBreakpoint == 0; wide {
+			break
+		}
+	}
+	if !wide {
+		t.Error("main.work costs a stop at each call")
+	}
 	turns := 0
 	for ; turns < 400; turns++ {
 		var st struct{ Status, Mode string }

@@ -22,40 +22,104 @@ const parkedBytes = 4096
 const batch = 1024
 
 // Parked calls see with the words near the top of the stack of each goroutine that the runtime interrupted between two
-// instructions and that has not gone on: among them is where it goes on. The program must not run meanwhile. Goroutines
-// that cannot be read are an error: then nothing is known.
-func (p *Program) Parked(see func(word uint64)) error {
-	f, ok := p.table.named("runtime.asyncPreempt2")["runtime.asyncPreempt2"]
-	if !ok {
-		return errors.New("it has no runtime.asyncPreempt2")
+// instructions and that has not gone on: among them is where it goes on. Of is which goroutines are looked at, by their
+// addresses; nil: all. The program must not run meanwhile. Goroutines that cannot be read are an error: then nothing is
+// known.
+func (p *Program) Parked(of []uint64, see func(word uint64)) error {
+	lo, hi, err := p.interrupts()
+	if err == nil && of == nil {
+		of, err = p.everyone()
 	}
-	list, err := p.everyone()
 	if err != nil {
 		return err
 	}
-	lo, hi := p.text+uint64(f.entry), p.text+uint64(f.end)
+	stacks, err := p.choose(of, func(g uint64, status uint32, pc, sp uint64) (uint64, bool) {
+		// One that is about to be parked still counts as running.
+		return sp, pc >= lo && pc < hi && !unborn(status)
+	})
+	for _, sp := range stacks {
+		p.wordsAt(sp, see)
+	}
+	return err
+}
+
+// Suspects are the goroutines that may stand where the runtime interrupted them, or may do so from now on without
+// having come there anew: all that do not wait for something. The program may run.
+//
+// Of a goroutine that waits for something the place where it goes on is elsewhere. Its status is read before that
+// place: if it was parked by an interrupt, to have its stack looked at, then that place says so still, unless it has
+// parked by itself since; and from then on it does not stand there either.
+func (p *Program) Suspects() ([]uint64, error) {
+	lo, hi, err := p.interrupts()
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.everyone()
+	if err != nil {
+		return nil, err
+	}
+	waits, err := p.choose(all, func(g uint64, status uint32, _, _ uint64) (uint64, bool) {
+		return g, status == stWaiting || status == stLeaked
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Both lists are in the order of all, but for where the parts of two CPUs meet, which is in order as well.
+	suspects := make([]uint64, 0, len(all)-len(waits))
+	for _, g := range all {
+		if len(waits) > 0 && g == waits[0] {
+			waits = waits[1:]
+		} else {
+			suspects = append(suspects, g)
+		}
+	}
+	interrupted, err := p.choose(all, func(g uint64, _ uint32, pc, _ uint64) (uint64, bool) {
+		return g, pc >= lo && pc < hi
+	})
+	suspects = append(suspects, interrupted...)
+	slices.Sort(suspects)
+	return slices.Compact(suspects), err
+}
+
+// Count is how many goroutines there are and were at once.
+func (p *Program) Count() (int, error) {
+	var head [24]byte
+	if err := p.mem.Read(p.allgs, head[:]); err != nil {
+		return 0, fmt.Errorf("read the list of goroutines: %w", err)
+	}
+	return int(binary.LittleEndian.Uint64(head[8:])), nil
+}
+
+// unborn reports a status of a goroutine that is none, or no longer.
+func unborn(status uint32) bool { return status == stIdle || status == stDead || status == stDeadExtra }
+
+// interrupts is where goroutines stand that were interrupted between two instructions.
+func (p *Program) interrupts() (lo, hi uint64, err error) {
+	f, ok := p.table.named("runtime.asyncPreempt2")["runtime.asyncPreempt2"]
+	if !ok {
+		return 0, 0, errors.New("it has no runtime.asyncPreempt2")
+	}
+	return p.text + uint64(f.entry), p.text + uint64(f.end), nil
+}
+
+// choose goes over goroutines, on several CPUs where there are many, and returns what which chooses, in their order.
+func (p *Program) choose(list []uint64, which func(g uint64, status uint32, pc, sp uint64) (uint64, bool)) ([]uint64,
+	error) {
 	workers := min(runtime.NumCPU(), len(list)/alone+1)
-	stacks, errs := make([][]uint64, workers), make([]error, workers)
+	found, errs := make([][]uint64, workers), make([]error, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
 			part := list[len(list)*w/workers : len(list)*(w+1)/workers]
-			errs[w] = p.look(part, func(status uint32, pc, sp uint64) {
-				// One that is about to be parked still counts as running.
-				if pc >= lo && pc < hi && status != stIdle && status != stDead && status != stDeadExtra {
-					stacks[w] = append(stacks[w], sp)
+			errs[w] = p.look(part, func(g uint64, status uint32, pc, sp uint64) {
+				if v, ok := which(g, status, pc, sp); ok {
+					found[w] = append(found[w], v)
 				}
 			})
 		})
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	for _, sp := range slices.Concat(stacks...) {
-		p.wordsAt(sp, see)
-	}
-	return nil
+	return slices.Concat(found...), errors.Join(errs...)
 }
 
 // alone is how many goroutines are looked at by one CPU before another one helps.
@@ -94,7 +158,7 @@ const (
 )
 
 // look calls see with what goroutines do.
-func (p *Program) look(list []uint64, see func(status uint32, pc, sp uint64)) error {
+func (p *Program) look(list []uint64, see func(g uint64, status uint32, pc, sp uint64)) error {
 	l := &p.layout
 	size := (uint64(max(l.GSchedSP, l.GSchedPC, l.GStatus)) + 8 + 7) &^ 7
 	room := make([]byte, runBytes+size)
@@ -109,7 +173,7 @@ func (p *Program) look(list []uint64, see func(status uint32, pc, sp uint64)) er
 		}
 		for _, g := range list[:n] {
 			one := b[g-from:]
-			see(binary.LittleEndian.Uint32(one[l.GStatus:])&^stScan, binary.LittleEndian.Uint64(one[l.GSchedPC:]),
+			see(g, binary.LittleEndian.Uint32(one[l.GStatus:])&^stScan, binary.LittleEndian.Uint64(one[l.GSchedPC:]),
 				binary.LittleEndian.Uint64(one[l.GSchedSP:]))
 		}
 		list = list[n:]

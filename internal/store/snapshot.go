@@ -167,7 +167,7 @@ func (sn *Snapshot) load(d *decoder, g *segment, nd need) (*columns, error) {
 	return &d.c, nil
 }
 
-// loadRest decodes the other filter columns of the block that d holds at the events of sel, and with cold the cold ones.
+// loadRest decodes the other filter columns of the block that d holds at the events of sel, with cold the cold ones.
 func (sn *Snapshot) loadRest(d *decoder, g *segment, sel []int32, cold bool) error {
 	err := d.wantAt(sel)
 	if err == nil && cold {

@@ -226,6 +226,20 @@ func (g *goProcess) close() {
 // the runtime has interrupted there: where it goes on is on its stack, and it is on no thread. The program is halted;
 // whoever comes to a window now meets the trap at its first byte. Tracer thread only.
 func (p *process) spareParked(add []*site) {
+	if p.unhurried && p.manyGoroutines() {
+		for _, s := range add {
+			if s.golang != nil && len(s.patch) > 1 {
+				p.narrow = append(p.narrow, narrowed{s, s.patch, s.orig})
+				s.oneByte()
+			}
+		}
+		return
+	}
+	p.spareParkedOf(add, nil)
+}
+
+// spareParkedOf is spareParked that looks at some goroutines; nil: at all.
+func (p *process) spareParkedOf(add []*site, of []uint64) {
 	ws := windows{}
 	for _, s := range add {
 		if s.golang != nil && len(s.patch) > 1 {
@@ -243,7 +257,7 @@ func (p *process) spareParked(add []*site) {
 	}
 	err := g.err
 	if err == nil {
-		err = g.code.Parked(func(word uint64) {
+		err = g.code.Parked(of, func(word uint64) {
 			if word > lo && word < hi {
 				ws.find(word).oneByte()
 			}
@@ -255,8 +269,12 @@ func (p *process) spareParked(add []*site) {
 	for _, s := range ws {
 		s.oneByte()
 	}
+	p.warnParked(err, len(ws))
+}
+
+func (p *process) warnParked(err error, sites int) {
 	p.t.warn(fmt.Sprintf("the goroutines of process %d cannot be looked at (%v): each call of the %d places that were "+
-		"set now costs a stop; traced from its launch it does not", p.pid, err, len(ws)))
+		"set now costs a stop; traced from its launch it does not", p.pid, err, sites))
 }
 
 // faultsThere takes a thread that faulted at the copy of an instruction of a function of Go's to the place where it

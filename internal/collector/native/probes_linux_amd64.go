@@ -237,7 +237,7 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 	}
 	err := p.liftPoints(ctx, moving)
 	if err == nil && len(add)+len(remove) > 0 {
-		err = t.tracer.Do(ctx, func() error { return p.exchange(add, remove) })
+		err = p.exchangeUnhurried(ctx, add, remove)
 	}
 	if err == nil {
 		err = t.applyPoints(ctx, p)

@@ -58,6 +58,8 @@ type process struct {
 	stdout     uint64       // the C library's, where it is ours to buffer, and whose: ring.Control.LineKind
 	stdoutKind uint32
 	unmapped   bool // the agent and the stubs are out of it again
+	unhurried  bool // what is patched may become wide later; tracer thread
+	narrow     []narrowed
 	leaderless bool // attached to after its first thread's end
 
 	noTicks    sync.Once
