@@ -42,12 +42,17 @@ func (p *process) exchangeUnhurried(ctx context.Context, add, remove []*site) er
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // what stands at its trap costs a stop each time
-	suspects, err := p.golang.Load().code.Suspects()
-	if err != nil {
-		p.warnParked(err, len(narrow))
-		return nil
-	}
-	return p.t.tracer.Do(ctx, func() error { return p.widen(narrow, suspects) })
+	suspects, bad := p.golang.Load().code.Suspects()
+	return p.t.tracer.Do(ctx, func() error {
+		switch {
+		case len(p.threads) == 0: // it has ended meanwhile
+			return nil
+		case bad != nil:
+			p.warnParked(bad, len(narrow))
+			return nil
+		}
+		return p.widen(narrow, suspects)
+	})
 }
 
 // widen writes the rest of patches whose traps stand, as apply does, but for those that something else was done to
