@@ -26,7 +26,8 @@ const batch = 1024
 // addresses; nil: all. The program must not run meanwhile. Goroutines that cannot be read are an error: then nothing is
 // known.
 func (p *Program) Parked(of []uint64, see func(word uint64)) error {
-	lo, hi, err := p.interrupts()
+	lo, hi, err := p.rangeOf(interrupted)
+	sysLo, sysHi, _ := p.rangeOf(onSystem) // without it nobody goes on by it
 	if err == nil && of == nil {
 		of, err = p.everyone()
 	}
@@ -34,8 +35,9 @@ func (p *Program) Parked(of []uint64, see func(word uint64)) error {
 		return err
 	}
 	stacks, err := p.choose(of, func(g uint64, status uint32, pc, sp uint64) (uint64, bool) {
-		// One that is about to be parked still counts as running.
-		return sp, pc >= lo && pc < hi && !unborn(status)
+		// One that is about to be parked still counts as running, and so does one that is on its way back: Go 1.26 frees
+		// registers on the system's stack then, and neither this place nor its thread's stack says where it came from.
+		return sp, (pc >= lo && pc < hi || pc >= sysLo && pc < sysHi && sp != 0) && !unborn(status)
 	})
 	for _, sp := range stacks {
 		p.wordsAt(sp, see)
@@ -44,13 +46,13 @@ func (p *Program) Parked(of []uint64, see func(word uint64)) error {
 }
 
 // Suspects are the goroutines that may stand where the runtime interrupted them, or may do so from now on without
-// having come there anew: all that do not wait for something. The program may run.
+// having come there anew: all but those that have parked by themselves. The program may run.
 //
-// Of a goroutine that waits for something the place where it goes on is elsewhere. Its status is read before that
-// place: if it was parked by an interrupt, to have its stack looked at, then that place says so still, unless it has
-// parked by itself since; and from then on it does not stand there either.
+// Of these the status is read first, then where they go on, in gopark. Who was not parked by itself at first, but to
+// have its stack looked at where it had been interrupted, has come there since. Nothing else says so: a goroutine that
+// goes on from where it was interrupted is on the system's stack for a moment, and its place is written then, too.
 func (p *Program) Suspects() ([]uint64, error) {
-	lo, hi, err := p.interrupts()
+	lo, hi, err := p.rangeOf(parkedItself)
 	if err != nil {
 		return nil, err
 	}
@@ -64,21 +66,16 @@ func (p *Program) Suspects() ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Both lists are in the order of all, but for where the parts of two CPUs meet, which is in order as well.
-	suspects := make([]uint64, 0, len(all)-len(waits))
-	for _, g := range all {
-		if len(waits) > 0 && g == waits[0] {
-			waits = waits[1:]
+	parked, err := p.choose(waits, func(g uint64, _ uint32, pc, _ uint64) (uint64, bool) { return g, pc >= lo && pc < hi })
+	suspects := make([]uint64, 0, len(all)-len(parked))
+	for _, g := range all { // which has them in the same order
+		if len(parked) > 0 && g == parked[0] {
+			parked = parked[1:]
 		} else {
 			suspects = append(suspects, g)
 		}
 	}
-	interrupted, err := p.choose(all, func(g uint64, _ uint32, pc, _ uint64) (uint64, bool) {
-		return g, pc >= lo && pc < hi
-	})
-	suspects = append(suspects, interrupted...)
-	slices.Sort(suspects)
-	return slices.Compact(suspects), err
+	return suspects, err
 }
 
 // Count is how many goroutines there are and were at once.
@@ -93,11 +90,19 @@ func (p *Program) Count() (int, error) {
 // unborn reports a status of a goroutine that is none, or no longer.
 func unborn(status uint32) bool { return status == stIdle || status == stDead || status == stDeadExtra }
 
-// interrupts is where goroutines stand that were interrupted between two instructions.
-func (p *Program) interrupts() (lo, hi uint64, err error) {
-	f, ok := p.table.named("runtime.asyncPreempt2")["runtime.asyncPreempt2"]
+const (
+	interrupted  = "runtime.asyncPreempt2" // where one goes on that was interrupted between two instructions
+	parkedItself = "runtime.gopark"        // where one goes on that waits for something
+)
+
+// onSystem is where a goroutine stands whose thread runs on the system's stack for it.
+const onSystem = "runtime.systemstack_switch"
+
+// rangeOf is where the code of one of these lies. The table was read before: it is long, and the program may stand.
+func (p *Program) rangeOf(name string) (lo, hi uint64, err error) {
+	f, ok := p.ways[name]
 	if !ok {
-		return 0, 0, errors.New("it has no runtime.asyncPreempt2")
+		return 0, 0, fmt.Errorf("it has no %s", name)
 	}
 	return p.text + uint64(f.entry), p.text + uint64(f.end), nil
 }

@@ -37,8 +37,9 @@ type Program struct {
 	layout  Layout
 	allgs   uint64 // addresses of slices
 	allp    uint64
-	reasons []string // why goroutines wait
-	main    uint64   // runtime.main
+	ways    map[string]function // see rangeOf
+	reasons []string            // why goroutines wait
+	main    uint64              // runtime.main
 }
 
 // Source is where a layout comes from that is not in our table.
@@ -187,7 +188,8 @@ const (
 
 // globals finds the runtime's variables by the code that uses them.
 func (p *Program) globals() error {
-	fns := p.table.named(walksGoroutines, walksProcessors, namesReasons, mainFunction)
+	fns := p.table.named(walksGoroutines, walksProcessors, namesReasons, mainFunction, interrupted, parkedItself, onSystem)
+	p.ways = fns
 	refs := map[string]*references{}
 	for _, name := range []string{walksGoroutines, walksProcessors, namesReasons} {
 		f, ok := fns[name]

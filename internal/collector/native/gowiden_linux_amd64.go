@@ -7,8 +7,8 @@ import (
 )
 
 // A program of very many goroutines is not halted until all of them were looked at. Its new sites stay at their
-// one-byte trap at first. From then on nobody comes into their windows, and who was parked there is found while the
-// program runs: what waits for something is not. The few that are left are looked at when the sites are made wide.
+// one-byte trap at first. From then on nobody comes into their windows. Who has parked by itself is clear of them for
+// good, and is told apart while the program runs; the few that are left are looked at when the sites are made wide.
 
 // goHalted is how many goroutines are looked at while the program stands: some milliseconds.
 const goHalted = 20_000
@@ -42,13 +42,12 @@ func (p *process) exchangeUnhurried(ctx context.Context, add, remove []*site) er
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // what stands at its trap costs a stop each time
-	suspects, bad := p.golang.Load().code.Suspects()
+	suspects, err := p.golang.Load().code.Suspects()
+	if err != nil {
+		suspects = nil // all of them, while the program stands
+	}
 	return p.t.tracer.Do(ctx, func() error {
-		switch {
-		case len(p.threads) == 0: // it has ended meanwhile
-			return nil
-		case bad != nil:
-			p.warnParked(bad, len(narrow))
+		if len(p.threads) == 0 { // it has ended meanwhile
 			return nil
 		}
 		return p.widen(narrow, suspects)
