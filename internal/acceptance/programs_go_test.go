@@ -110,7 +110,7 @@ const (
 	grpcVersion = "v1.81.1"
 )
 
-// useGRPC has gRPC's own client go through its cases, and then make calls without a rest.
+// useGRPC has gRPC's own client go through its cases, by the names that it has for them, and then make calls without a rest.
 func useGRPC(t *testing.T, ports []string) (said string) {
 	client := strobetest.GoCommand(t, grpcModule+"client@"+grpcVersion)
 	for _, name := range []string{"empty_unary", "large_unary", "client_streaming", "server_streaming", "ping_pong",

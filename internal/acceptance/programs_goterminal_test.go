@@ -8,8 +8,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestSoakGoTerminal: a program that draws on a terminal and is typed into, of bubbletea, draws the same and gives the
-// same answer with its own functions traced, and with all.
+// TestSoakGoTerminal: a program that draws on a terminal and is typed into, of bubbletea, shows what is waited for and
+// gives the same answer with its own functions traced, and with all. Its pictures are not compared: how many it draws
+// depends on the clock.
 func TestSoakGoTerminal(t *testing.T) {
 	strobetest.Soak(t)
 	strobetest.NeedPtrace(t)

@@ -257,14 +257,17 @@ func (d *decoder) ids(h *header) error {
 	return nil
 }
 
-func (d *decoder) times() error {
+func (d *decoder) times() error { return d.timesTo(d.h.n) }
+
+// timesTo decodes the first n times: each is a difference from the one before.
+func (d *decoder) timesTo(n int) error {
 	col, err := d.set.column(hotTime)
 	if err != nil {
 		return err
 	}
 	r := reader{b: col}
 	d.c.ts = grow(d.c.ts, d.h.n)
-	d.vals = r.uvarints(d.vals, d.h.n)
+	d.vals = r.uvarints(d.vals, n)
 	ts := int64(0)
 	for i, v := range d.vals {
 		ts += unzigzag(v)

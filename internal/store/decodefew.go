@@ -56,25 +56,7 @@ func (d *decoder) threadsAt(sel []int32) error {
 	return nil
 }
 
-func (d *decoder) timesAt(sel []int32) error {
-	col, err := d.set.column(hotTime)
-	if err != nil {
-		return err
-	}
-	r := reader{b: col}
-	d.c.ts = grow(d.c.ts, d.h.n)
-	n := int(sel[len(sel)-1]) + 1
-	d.vals = r.uvarints(d.vals, n)
-	ts := int64(0)
-	for i, v := range d.vals {
-		ts += unzigzag(v)
-		d.c.ts[i] = ts
-	}
-	if r.bad {
-		return errDamaged
-	}
-	return nil
-}
+func (d *decoder) timesAt(sel []int32) error { return d.timesTo(int(sel[len(sel)-1]) + 1) }
 
 func (d *decoder) durationsAt(sel []int32) error {
 	col, err := d.set.column(hotDur)

@@ -82,9 +82,10 @@ func (f *Filter) mayMatch(h *header) bool {
 	case f.BeganTo != 0 && h.tsMin-h.maxDur > f.BeganTo:
 		return false
 	}
-	if f.retFilter() && (h.retMin > h.retMax || f.RetEq != nil && (*f.RetEq < h.retMin || *f.RetEq > h.retMax) ||
-		f.RetMin != nil && *f.RetMin > h.retMax || f.RetMax != nil && *f.RetMax < h.retMin) {
-		return false
+	if f.retFilter() {
+		if lo, hi := f.retRange(); lo > hi || h.retMin > h.retMax || lo > h.retMax || hi < h.retMin {
+			return false
+		}
 	}
 	kinds, any := f.kinds(), false
 	for k, n := range h.kinds {

@@ -238,7 +238,7 @@ func (p *process) spareParked(add []*site) {
 	p.spareParkedOf(add, nil)
 }
 
-// spareParkedOf is spareParked that looks at some goroutines; nil: at all.
+// spareParkedOf is spareParked that looks at some goroutines only; nil: at all of them.
 func (p *process) spareParkedOf(add []*site, of []uint64) {
 	ws := windows{}
 	for _, s := range add {
@@ -269,12 +269,8 @@ func (p *process) spareParkedOf(add []*site, of []uint64) {
 	for _, s := range ws {
 		s.oneByte()
 	}
-	p.warnParked(err, len(ws))
-}
-
-func (p *process) warnParked(err error, sites int) {
 	p.t.warn(fmt.Sprintf("the goroutines of process %d cannot be looked at (%v): each call of the %d places that were "+
-		"set now costs a stop; traced from its launch it does not", p.pid, err, sites))
+		"set now costs a stop; traced from its launch it does not", p.pid, err, len(ws)))
 }
 
 // faultsThere takes a thread that faulted at the copy of an instruction of a function of Go's to the place where it
