@@ -14,35 +14,73 @@ type BatchMemory interface {
 	ReadMany(at []uint64, size int, b []byte) error
 }
 
-// parkedBytes of a goroutine's stack are looked at: what it was interrupted in lies below the frames of the runtime's
-// own, which keep all registers there.
+// parkedBytes of a goroutine's stack are looked at: the frames of the runtime's own keep all registers there.
 const parkedBytes = 4096
 
 // batch is how many goroutines are read at once.
 const batch = 1024
 
-// Parked calls see with the words near the top of the stack of each goroutine that the runtime interrupted between two
-// instructions and that has not gone on: among them is where it goes on. Of is which goroutines are looked at, by their
-// addresses; nil: all. The program must not run meanwhile. Goroutines that cannot be read are an error: then nothing is
-// known.
+// Parked calls see with where each goroutine goes on that the runtime has interrupted between two instructions, and
+// that has not gone on; with other words of its stack, too, where that is not certain. Of is which goroutines are looked
+// at, by their addresses; nil: all. The program must not run meanwhile. Goroutines that cannot be read are an error:
+// then nothing is known.
 func (p *Program) Parked(of []uint64, see func(word uint64)) error {
-	lo, hi, err := p.rangeOf(interrupted)
-	sysLo, sysHi, _ := p.rangeOf(onSystem) // without it nobody goes on by it
-	if err == nil && of == nil {
-		of, err = p.everyone()
+	var keeps, parks, onSystem codeRange
+	var err error
+	for name, s := range map[string]*codeRange{keepsRegisters: &keeps, interrupted: &parks} {
+		if *s, err = p.rangeOf(name); err != nil {
+			return err
+		}
 	}
+	onSystem, _ = p.rangeOf(systemSwitch) // without it nobody goes on by it
+	if of == nil {
+		if of, err = p.everyone(); err != nil {
+			return err
+		}
+	}
+	stacks, err := choose(p, of, func(g *standing) ([2]uint64, bool) {
+		// One that is about to be parked still counts as running, and so does one that is on its way back: Go 1.26 frees
+		// registers on the system's stack then, and neither this place nor its thread's stack says where it came from.
+		return [2]uint64{g.sp, g.end}, (parks.has(g.pc) || onSystem.has(g.pc)) && g.sp != 0 && !unborn(g.status)
+	})
 	if err != nil {
 		return err
 	}
-	stacks, err := p.choose(of, func(g uint64, status uint32, pc, sp uint64) (uint64, bool) {
-		// One that is about to be parked still counts as running, and so does one that is on its way back: Go 1.26 frees
-		// registers on the system's stack then, and neither this place nor its thread's stack says where it came from.
-		return sp, (pc >= lo && pc < hi || pc >= sysLo && pc < sysHi && sp != 0) && !unborn(status)
-	})
-	for _, sp := range stacks {
-		p.wordsAt(sp, see)
+	for _, stack := range stacks {
+		if err := p.goesOn(stack[0], stack[1], keeps, see); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
+}
+
+// goesOn sees where a goroutine goes on whose stack reaches from sp to end: the frames of the runtime's own are at its
+// top. The frame of asyncPreempt2, which returns to asyncPreempt, begins with that one's frame pointer.
+func (p *Program) goesOn(sp, end uint64, keeps codeRange, see func(word uint64)) error {
+	if sp >= end {
+		return errTorn
+	}
+	b := make([]byte, min(end-sp, parkedBytes)&^7)
+	if err := p.mem.Read(sp, b); err != nil {
+		return fmt.Errorf("read the stack of a goroutine: %w", err)
+	}
+	words := make([]uint64, len(b)/8)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	for i, w := range words {
+		if !keeps.has(w) {
+			continue
+		}
+		if i == 0 || words[i-1] < sp || words[i-1]%8 != 0 || (words[i-1]-sp)/8+1 >= uint64(len(words)) {
+			for _, w := range words {
+				see(w)
+			}
+			return nil
+		}
+		see(words[(words[i-1]-sp)/8+1])
+	}
+	return nil
 }
 
 // Suspects are the goroutines that may stand where the runtime interrupted them, or may do so from now on without
@@ -52,7 +90,7 @@ func (p *Program) Parked(of []uint64, see func(word uint64)) error {
 // have its stack looked at where it had been interrupted, has come there since. Nothing else says so: a goroutine that
 // goes on from where it was interrupted is on the system's stack for a moment, and its place is written then, too.
 func (p *Program) Suspects() ([]uint64, error) {
-	lo, hi, err := p.rangeOf(parkedItself)
+	parkedItself, err := p.rangeOf(parksItself)
 	if err != nil {
 		return nil, err
 	}
@@ -60,13 +98,13 @@ func (p *Program) Suspects() ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	waits, err := p.choose(all, func(g uint64, status uint32, _, _ uint64) (uint64, bool) {
-		return g, status == stWaiting || status == stLeaked
+	waits, err := choose(p, all, func(g *standing) (uint64, bool) {
+		return g.at, g.status == stWaiting || g.status == stLeaked
 	})
 	if err != nil {
 		return nil, err
 	}
-	parked, err := p.choose(waits, func(g uint64, _ uint32, pc, _ uint64) (uint64, bool) { return g, pc >= lo && pc < hi })
+	parked, err := choose(p, waits, func(g *standing) (uint64, bool) { return g.at, parkedItself.has(g.pc) })
 	suspects := make([]uint64, 0, len(all)-len(parked))
 	for _, g := range all { // which has them in the same order
 		if len(parked) > 0 && g == parked[0] {
@@ -90,34 +128,38 @@ func (p *Program) Count() (int, error) {
 // unborn reports a status of a goroutine that is none, or no longer.
 func unborn(status uint32) bool { return status == stIdle || status == stDead || status == stDeadExtra }
 
+// Functions of the runtime in which goroutines stand that do not run.
 const (
-	interrupted  = "runtime.asyncPreempt2" // where one goes on that was interrupted between two instructions
-	parkedItself = "runtime.gopark"        // where one goes on that waits for something
+	keepsRegisters = "runtime.asyncPreempt"       // which an interrupted one seems to have called
+	interrupted    = "runtime.asyncPreempt2"      // which that calls, and where it goes on
+	parksItself    = "runtime.gopark"             // where one goes on that waits for something
+	systemSwitch   = "runtime.systemstack_switch" // where one stands whose thread runs on the system's stack for it
 )
 
-// onSystem is where a goroutine stands whose thread runs on the system's stack for it.
-const onSystem = "runtime.systemstack_switch"
+// codeRange is where the code of a function lies.
+type codeRange struct{ lo, hi uint64 }
+
+func (s codeRange) has(pc uint64) bool { return pc >= s.lo && pc < s.hi }
 
 // rangeOf is where the code of one of these lies. The table was read before: it is long, and the program may stand.
-func (p *Program) rangeOf(name string) (lo, hi uint64, err error) {
+func (p *Program) rangeOf(name string) (codeRange, error) {
 	f, ok := p.ways[name]
 	if !ok {
-		return 0, 0, fmt.Errorf("it has no %s", name)
+		return codeRange{}, fmt.Errorf("it has no %s", name)
 	}
-	return p.text + uint64(f.entry), p.text + uint64(f.end), nil
+	return codeRange{p.text + uint64(f.entry), p.text + uint64(f.end)}, nil
 }
 
 // choose goes over goroutines, on several CPUs where there are many, and returns what which chooses, in their order.
-func (p *Program) choose(list []uint64, which func(g uint64, status uint32, pc, sp uint64) (uint64, bool)) ([]uint64,
-	error) {
+func choose[T any](p *Program, list []uint64, which func(g *standing) (T, bool)) ([]T, error) {
 	workers := min(runtime.NumCPU(), len(list)/alone+1)
-	found, errs := make([][]uint64, workers), make([]error, workers)
+	found, errs := make([][]T, workers), make([]error, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
 			part := list[len(list)*w/workers : len(list)*(w+1)/workers]
-			errs[w] = p.look(part, func(g uint64, status uint32, pc, sp uint64) {
-				if v, ok := which(g, status, pc, sp); ok {
+			errs[w] = p.look(part, func(g *standing) {
+				if v, ok := which(g); ok {
 					found[w] = append(found[w], v)
 				}
 			})
@@ -125,6 +167,14 @@ func (p *Program) choose(list []uint64, which func(g uint64, status uint32, pc, 
 	}
 	wg.Wait()
 	return slices.Concat(found...), errors.Join(errs...)
+}
+
+// standing is where a goroutine stands, or stood when it began to run.
+type standing struct {
+	at     uint64 // of the runtime's structure
+	status uint32
+	pc, sp uint64
+	end    uint64 // of its stack
 }
 
 // alone is how many goroutines are looked at by one CPU before another one helps.
@@ -163,9 +213,9 @@ const (
 )
 
 // look calls see with what goroutines do.
-func (p *Program) look(list []uint64, see func(g uint64, status uint32, pc, sp uint64)) error {
-	l := &p.layout
-	size := (uint64(max(l.GSchedSP, l.GSchedPC, l.GStatus)) + 8 + 7) &^ 7
+func (p *Program) look(list []uint64, see func(g *standing)) error {
+	l, le := &p.layout, binary.LittleEndian
+	size := (uint64(max(l.GStackHi, l.GSchedSP, l.GSchedPC, l.GStatus)) + 8 + 7) &^ 7
 	room := make([]byte, runBytes+size)
 	for len(list) > 0 {
 		from, n := list[0], 1
@@ -178,26 +228,12 @@ func (p *Program) look(list []uint64, see func(g uint64, status uint32, pc, sp u
 		}
 		for _, g := range list[:n] {
 			one := b[g-from:]
-			see(g, binary.LittleEndian.Uint32(one[l.GStatus:])&^stScan, binary.LittleEndian.Uint64(one[l.GSchedPC:]),
-				binary.LittleEndian.Uint64(one[l.GSchedSP:]))
+			see(&standing{g, le.Uint32(one[l.GStatus:]) &^ stScan, le.Uint64(one[l.GSchedPC:]), le.Uint64(one[l.GSchedSP:]),
+				le.Uint64(one[l.GStackHi:])})
 		}
 		list = list[n:]
 	}
 	return nil
-}
-
-// wordsAt reads a stack, as far as it goes.
-func (p *Program) wordsAt(sp uint64, see func(word uint64)) {
-	b := make([]byte, parkedBytes)
-	n := len(b)
-	for ; n >= 64 && p.mem.Read(sp, b[:n]) != nil; n /= 2 {
-	}
-	if n < 64 {
-		return
-	}
-	for i := 0; i+8 <= n; i += 8 {
-		see(binary.LittleEndian.Uint64(b[i:]))
-	}
 }
 
 func (p *Program) readMany(at []uint64, size int, b []byte) error {

@@ -97,7 +97,7 @@ func (t *lineTable) function(i int) (f function, ok bool) {
 	return function{t.entry(i), t.entry(i + 1), t.funcs[off:]}, true
 }
 
-// named returns the functions of these names.
+// named returns the functions of these names. What assembler calls has a wrapper besides, of the same name.
 func (t *lineTable) named(names ...string) map[string]function {
 	want := map[string]bool{}
 	for _, n := range names {
@@ -106,7 +106,8 @@ func (t *lineTable) named(names ...string) map[string]function {
 	out := map[string]function{}
 	for i := range t.n {
 		if f, ok := t.function(i); ok {
-			if name := t.name(f.field(1)); want[name] {
+			name := t.name(f.field(1))
+			if _, have := out[name]; want[name] && (!have || f.kind() != t.wrapper) {
 				out[name] = f
 			}
 		}

@@ -188,7 +188,8 @@ const (
 
 // globals finds the runtime's variables by the code that uses them.
 func (p *Program) globals() error {
-	fns := p.table.named(walksGoroutines, walksProcessors, namesReasons, mainFunction, interrupted, parkedItself, onSystem)
+	fns := p.table.named(walksGoroutines, walksProcessors, namesReasons, mainFunction, keepsRegisters, interrupted,
+		parksItself, systemSwitch)
 	p.ways = fns
 	refs := map[string]*references{}
 	for _, name := range []string{walksGoroutines, walksProcessors, namesReasons} {

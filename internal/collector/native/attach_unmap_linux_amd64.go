@@ -78,8 +78,9 @@ func (p *process) unmap(gone map[*thread]bool) (bool, error) {
 	if resume != nil {
 		defer resume()
 	}
-	back, _ := p.haltRunningBut(gone) // a thread that does not stop is not found to be free
-	defer back()
+	h := &halt{p: p, all: true}
+	h.running(gone) // a thread that does not stop is not found to be free
+	defer h.resume()
 	maps, err := readMaps(p.pid)
 	if err != nil {
 		return false, err

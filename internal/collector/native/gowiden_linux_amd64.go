@@ -71,19 +71,10 @@ func (p *process) widen(narrow []narrowed, suspects []uint64) error {
 	if len(add) == 0 {
 		return nil
 	}
-	resume, all := p.haltRunningBut(nil)
-	defer resume()
-	if !all {
-		p.oneByte(add)
-		return nil
-	}
-	ws := windowsOf(add)
-	p.moveOut(ws)
-	ways := p.waysBack(ws)
-	p.passCopies(add)
-	p.turnBack(ways)
-	p.spareInterrupted(ws, ways)
-	p.spareParkedOf(add, suspects)
+	h := &halt{p: p, all: true}
+	defer h.resume()
+	h.running(nil)
+	h.clear(add, windowsOf(add), func() { p.spareParkedOf(add, suspects) })
 	if err := p.patch(add); err != nil {
 		return fmt.Errorf("patch functions of Go's: %w", err)
 	}

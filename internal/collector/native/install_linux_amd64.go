@@ -2,11 +2,9 @@ package native
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -49,29 +47,19 @@ func (p *process) apply(add, remove []*site) error {
 		return err
 	}
 	p.setTraps(add, remove)
-	all := true
+	h := &halt{p: p, all: true}
+	defer h.resume()
 	if !quiet {
 		for _, s := range add {
 			if err := p.mem.Write(s.addr, []byte{int3}); err != nil {
 				return err
 			}
 		}
-		var resume func()
-		resume, all = p.haltRunningBut(nil)
-		defer resume()
+		h.running(nil)
 	}
-	p.moveOut(ws)
-	ways := p.waysBack(ws)
-	p.passCopies(add)
-	p.turnBack(ways)
-	if all {
-		p.spareInterrupted(ws, ways)
-		p.spareParked(add)
-	} else {
-		p.oneByte(add)
-	}
+	h.clear(add, ws, func() { p.spareParked(add) })
 	for _, s := range remove {
-		if s.entry != 0 && !p.leaveIsland(s, all || quiet) {
+		if s.entry != 0 && !p.leaveIsland(s, h.all) {
 			s.active = false // nobody comes there any more: its bytes were padding
 			continue
 		}
@@ -247,96 +235,6 @@ func (p *process) covered(s *site) bool {
 	return t != nil && t.below != nil && !t.is(s)
 }
 
-// moveOut sends halted threads that stand inside a window to the same instruction in the stub.
-func (p *process) moveOut(ws windows) {
-	for _, th := range p.allThreads() {
-		if !th.stopped {
-			continue
-		}
-		regs, err := ptrace.GetRegs(th.tid)
-		if err != nil {
-			continue
-		}
-		s := ws.find(regs.Rip)
-		if s == nil {
-			continue
-		}
-		if to, in := s.moves[regs.Rip]; in && !metTrap(th.p.pid, th.tid) {
-			regs.Rip = to
-			ptrace.SetRegs(th.tid, &regs)
-		}
-	}
-}
-
-// scanBytes is how much of each thread's stack is searched for interrupted addresses: a signal's frame lies near the
-// top.
-const scanBytes = 64 << 10
-
-// oneByte leaves a site at its one-byte trap.
-func (s *site) oneByte() {
-	if s != nil && len(s.patch) > 1 {
-		s.patch, s.orig = []byte{int3}, s.orig[:1]
-	}
-}
-
-// oneByte leaves sites at their one-byte trap, which may be written while a thread runs.
-func (p *process) oneByte(add []*site) {
-	for _, s := range add {
-		s.oneByte()
-	}
-	p.t.warn(fmt.Sprintf("a thread of process %d does not come to a stop: what was set there now costs a stop at "+
-		"each call", p.pid))
-}
-
-// spareInterrupted leaves those sites at their one-byte trap into whose window a thread may return from a signal
-// handler, or from the agent by a way back: the address is on its stack. A stray number that looks the same costs only
-// speed.
-func (p *process) spareInterrupted(ws windows, ways []wayBack) {
-	if !slices.ContainsFunc(ws, func(s *site) bool { return len(s.patch) > 1 }) {
-		return
-	}
-	lo, hi := ws[0].addr, ws[len(ws)-1].addr+jumpBytes
-	buf := make([]byte, scanBytes)
-	for _, th := range p.allThreads() {
-		p.eachStack(p.stackPointer(th), func(sp uint64) []byte { return p.readStack(sp, buf) }, func(b []byte) bool {
-			for ; len(b) >= 8; b = b[8:] {
-				v := binary.LittleEndian.Uint64(b)
-				if v >= lo && v <= hi {
-					ws.find(v).oneByte()
-				}
-				for i := range ways {
-					if v >= ways[i].lo && v <= ways[i].at {
-						ways[i].site.oneByte()
-					}
-				}
-			}
-			return true
-		})
-	}
-}
-
-// stackPointer is that of a thread that is stopped or waits in the kernel, 0 where it is not known.
-func (p *process) stackPointer(th *thread) uint64 {
-	if !th.stopped {
-		return blockedSP(th.p.pid, th.tid)
-	}
-	regs, err := ptrace.GetRegs(th.tid)
-	if err != nil {
-		return 0
-	}
-	return regs.Rsp
-}
-
-// readStack reads what lies from sp up, nil where nothing does.
-func (p *process) readStack(sp uint64, buf []byte) []byte {
-	for n := len(buf); n >= 512 && sp != 0; n /= 2 {
-		if p.mem.Read(sp, buf[:n]) == nil {
-			return buf[:n]
-		}
-	}
-	return nil
-}
-
 // metTrap reports that a stopped thread has just run an int3, which is still to be handled: it stands behind the first
 // byte of a window for that reason, and not because it ran an instruction of one byte there. Its SIGTRAP is being
 // reported, or it waits behind the halt that we asked for.
@@ -359,42 +257,6 @@ func metTrap(pid, tid int) bool {
 func (p *process) onlyThreadStopped() bool {
 	all := p.allThreads()
 	return len(all) == 1 && all[0].stopped
-}
-
-// haltRunning stops all threads that are on a CPU or could be at once.
-func (p *process) haltRunning() (resume func()) {
-	resume, _ = p.haltRunningBut(nil)
-	return resume
-}
-
-// haltRunningBut is haltRunning that spares some threads. Not all stand where one did not come to a stop; there the
-// others are not waited for as long.
-func (p *process) haltRunningBut(spared map[*thread]bool) (resume func(), all bool) {
-	var back []func()
-	all = true
-	for _, th := range p.allThreads() {
-		if th.stopped || spared[th] {
-			continue
-		}
-		nr, _, running := blockedPC(th.p.pid, th.tid)
-		if !running && nr >= 0 && !p.copying(th, nr) {
-			continue
-		}
-		halt := p.halt
-		if !all {
-			halt = p.haltSoon
-		}
-		if r, ok := halt(th); ok {
-			back = append(back, r)
-		} else if p.runs(th) {
-			all = false
-		}
-	}
-	return func() {
-		for _, r := range back {
-			r()
-		}
-	}, all
 }
 
 // runs reports that a thread which was to be halted may run on.
