@@ -21,9 +21,9 @@ const parkedBytes = 4096
 const batch = 1024
 
 // Parked calls see with where each goroutine goes on that the runtime has interrupted between two instructions, and
-// that has not gone on; with other words of its stack, too, where that is not certain. Of is which goroutines are looked
-// at, by their addresses; nil: all. The program must not run meanwhile. Goroutines that cannot be read are an error:
-// then nothing is known.
+// that has not gone on; with other words of its stack, too, where that is not certain. Of is which goroutines are
+// looked at, by their addresses; nil: all. The program must not run meanwhile. Goroutines that cannot be read are an
+// error: then nothing is known.
 func (p *Program) Parked(of []uint64, see func(word uint64)) error {
 	var keeps, parks, onSystem codeRange
 	var err error
