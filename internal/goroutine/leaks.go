@@ -20,6 +20,50 @@ type Extent struct {
 	Words    []uint64    // of the registers of threads that run goroutines
 }
 
+// SystemSP is from where the system's stack is in use of a thread that stands at pc and sp: on another one where it
+// runs a goroutine. One that waits for work has nothing in hand: what its frames hold is of what it did before. 0: not
+// known.
+func (p *Program) SystemSP(d *Dump, pc, sp uint64) uint64 {
+	r := &reader{p: p, spots: map[uint64]*spot{}}
+	for _, g := range d.Goroutines {
+		if sp < g.lo || sp >= g.hi {
+			continue
+		}
+		at := uint64(g.Addr) + uint64(p.layout.GM)
+		for _, off := range []uint64{0, uint64(p.layout.GSchedSP), 0} { // its thread, which begins with g0, and its place
+			next, err := r.word(at)
+			if err != nil || next == 0 {
+				return 0
+			}
+			at = next + off
+		}
+		return at
+	}
+	end, idle, returned := sp, false, false
+	for range maxFrames {
+		s := r.spot(pc, returned)
+		if s == nil {
+			break
+		}
+		for _, f := range s.frames {
+			idle = idle || f.Function == waitsForWork
+		}
+		end += s.size
+		next, err := r.word(end)
+		if s.top || err != nil {
+			break
+		}
+		pc, end, returned = next, end+8, !s.exact
+	}
+	if idle {
+		return end
+	}
+	return sp
+}
+
+// waitsForWork is what a thread is in that has nothing to do.
+const waitsForWork = "runtime.stopm"
+
 // Bounds of what is searched.
 const (
 	maxHeap     = 512 << 20 // bytes in use

@@ -166,7 +166,7 @@ const (
 // more while it stands.
 func (p *process) leaksOf(ctx context.Context, code *goroutine.Program,
 	d *goroutine.Dump) ([]collector.Deadlock, error) {
-	x, err := p.extent(nil)
+	x, err := p.extent(code, d)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (p *process) leaksOf(ctx context.Context, code *goroutine.Program,
 		stands := p.whileHalted(ctx, func() {
 			var d *goroutine.Dump
 			if d, err = code.Read(); err == nil {
-				x, err = p.extent(d)
+				x, err = p.extent(code, d)
 			}
 			if err == nil {
 				sure, err = code.Leaked(d, x)
@@ -252,8 +252,9 @@ func leakOf(list []*goroutine.Goroutine, root string) collector.Deadlock {
 }
 
 // extent is the process's memory, with what the threads that run goroutines have in their registers, where they stand.
-// Without all of its memory nothing would seem to be reached.
-func (p *process) extent(d *goroutine.Dump) (x goroutine.Extent, err error) {
+// Without all of its memory nothing would seem to be reached. What lies below the part of a thread's stack that is in
+// use is left out: it has what the runtime did there last.
+func (p *process) extent(code *goroutine.Program, d *goroutine.Dump) (x goroutine.Extent, err error) {
 	all, err := readMaps(p.pid)
 	if err == nil && len(all) == 0 {
 		err = fmt.Errorf("process %d has no memory: it has ended", p.pid)
@@ -261,13 +262,26 @@ func (p *process) extent(d *goroutine.Dump) (x goroutine.Extent, err error) {
 	if err != nil {
 		return x, err
 	}
-	for _, m := range all {
-		if m.write && !m.shared && m.path != "[stack]" {
-			x.Writable = append(x.Writable, [2]uint64{m.lo, m.hi})
+	inUse := map[int]uint64{} // of stacks of threads, from where
+	for _, tid := range listThreads(p.pid) {
+		pc, sp, _ := waitsAt(p.pid, tid)
+		if regs, err := ptrace.GetRegs(tid); err == nil {
+			pc, sp = regs.Rip, regs.Rsp
+		}
+		if sp = code.SystemSP(d, pc, sp); sp == 0 {
+			continue
+		}
+		for i, m := range all {
+			// a page that nobody can read lies below a stack, and nothing else between them
+			if sp >= m.lo && sp < m.hi && i > 0 && all[i-1].hi == m.lo && !all[i-1].read && !all[i-1].write {
+				inUse[i] = max(sp-redZone, m.lo)
+			}
 		}
 	}
-	if d == nil {
-		return x, nil
+	for i, m := range all {
+		if m.write && !m.shared && m.path != "[stack]" {
+			x.Writable = append(x.Writable, [2]uint64{max(m.lo, inUse[i]), m.hi})
+		}
 	}
 	for _, g := range d.Goroutines {
 		regs, err := ptrace.GetRegs(g.Thread)
