@@ -90,6 +90,9 @@ func TestPatternMatch(t *testing.T) {
 			[]string{"main.(*T).M", "main.main.func1", "x/main.f"}},
 		{"main.(*T).M", gg, []string{"main.(*T).M", "main.(*T[go.shape.int]).M"}, []string{"main.(*U).M", "main.T.M"}},
 		{"main.**", gg, []string{"main.main.func1", "main.(*T).M"}, []string{"x/main.f"}},
+		{"**(*T).M", gg, []string{"main.(*T).M", "github.com/a/b.(*T).M"}, []string{"main.f", "main.(*U).M"}},
+		{"**(*T).M", cc, nil, []string{"f", "g::h", "M"}},
+		{"(*T).M", cc, nil, []string{"f", "T::M"}},
 		{"github.com/a/b.F", gg, []string{"github.com/a/b.F"}, []string{"github.com/a/b.G"}},
 		{"github.com/a/b/**", gg, []string{"github.com/a/b.F", "github.com/a/b.(*T).M", "github.com/a/b/c.F"},
 			[]string{"github.com/a/bc.F", "github.com/a.F"}},
@@ -240,7 +243,7 @@ func TestPatternSet(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	names := []string{"audio::Mixer::process", "audio::Mixer::prepare", "main", "parse_config", "net::Socket::connect",
-		"geo::Box<int>::get", "process_all"}
+		"geo::Box<int>::get", "process_all", "a/web.(*conn).loop", "github.com/x/y/server.(*conn).loop"}
 	for pattern, want := range map[string]string{
 		"audio::Mixer::proces": "audio::Mixer::process",
 		"Mixer::process":       "audio::Mixer::process",
@@ -250,6 +253,7 @@ func TestSuggest(t *testing.T) {
 		"Socket::connect":      "net::Socket::connect",
 		"geo::Box::gett":       "geo::Box<int>::get",
 		"proces_all(int)":      "process_all",
+		"server.(*conn).loop":  "github.com/x/y/server.(*conn).loop",
 	} {
 		got := Suggest(names, pattern)
 		if want == "" {
@@ -261,6 +265,14 @@ func TestSuggest(t *testing.T) {
 	}
 	if got := Suggest(names, "zzzzzzzzzzzz"); len(got) != 0 {
 		t.Errorf("Suggest of nonsense = %q", got)
+	}
+	fns := []Function{{Name: "github.com/x/y/server.(*conn).loop", Language: LangGo},
+		{Name: "github.com/x/y/server.(*conn).end", Language: LangGo}, {Name: "audio::Mixer::process"}}
+	for pattern, want := range map[string]string{"server.(*conn).*": "**/server.(*conn).* 2", "Mixer::*": "**::Mixer::* 1",
+		"mixer::*": " 0", "**Mixer::x*": " 0", "audio::*": " 0"} {
+		if wider, n := Within(fns, pattern, ""); fmt.Sprint(wider, " ", n) != want {
+			t.Errorf("Within(%q) = %q, %d, want %s", pattern, wider, n, want)
+		}
 	}
 	many := make([]string, 100000)
 	for i := range many {

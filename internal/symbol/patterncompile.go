@@ -113,7 +113,7 @@ func paramStart(s string) int {
 			n := closing(s[i:])
 			// The list of a function that something is in, as in f(int)::local::g, is part of the name.
 			if strings.HasPrefix(s[i:], anonymous) || strings.HasPrefix(strings.TrimPrefix(s[i+n:], " const"), "::") ||
-				i > 0 && s[i-1] == '.' && i+n < len(s) && s[i+n] == '.' {
+				(i == 0 || strings.IndexByte(".*?", s[i-1]) >= 0) && i+n < len(s) && s[i+n] == '.' {
 				i += n
 				break
 			}

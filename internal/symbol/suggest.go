@@ -73,6 +73,9 @@ func suggestScore(name, want, last string, mask uint64, worst int) int {
 	const far = 1 << 30
 	tail := strings.ToLower(lastSegment(plainName(name)))
 	if tail == last {
+		if inside(name, want) {
+			return -1
+		}
 		// Right function, other place: the closer the rest in length, the better.
 		return abs(len(name)-len(want)) / 4
 	}
@@ -91,6 +94,37 @@ func suggestScore(name, want, last string, mask uint64, worst int) int {
 		}
 	}
 	return far
+}
+
+// inside reports whether a name is what is wanted, in a namespace, package or module that was left out.
+func inside(name, want string) bool {
+	name = strings.ToLower(strings.ReplaceAll(name, "(*", "("))
+	at := len(name) - len(want)
+	return at > 0 && strings.HasSuffix(name, want) && strings.IndexByte(":./", name[at-1]) >= 0
+}
+
+// Within returns a pattern that means a pattern's functions in whatever namespace, package or module they are, and how
+// many these are; "" where there are none.
+func Within(fns []Function, pattern, projectRoot string) (wider string, count int) {
+	if strings.HasPrefix(pattern, "**") || strings.HasPrefix(pattern, "!") {
+		return "", 0
+	}
+	for _, before := range []string{"**::", "**/", "**."} {
+		p, err := ParsePattern(before + pattern)
+		if err != nil {
+			continue
+		}
+		match, n := p.Matcher(projectRoot), 0
+		for i := range fns {
+			if match(&fns[i]) {
+				n++
+			}
+		}
+		if n > count {
+			wider, count = p.text, n
+		}
+	}
+	return wider, count
 }
 
 // plainName removes arguments in <> and ABI tags.

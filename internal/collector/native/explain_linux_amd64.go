@@ -26,6 +26,11 @@ func (t *target) explain(pr probe, mods map[*symbol.Module]bool) string {
 	if slices.Contains(near, pr.text) && len(t.PIDs()) == 0 {
 		return what + " any more: the program has ended"
 	}
+	if main != nil && !pr.pat.Exact() && !pr.pat.NeedsSource() {
+		if wider, n := symbol.Within(main.Functions(), pr.text, t.cmd.ProjectRoot); n > 0 {
+			return fmt.Sprintf("%s: names are whole, with their package or namespace; %q matches %d functions", what, wider, n)
+		}
+	}
 	if runs, script := t.starter(main, program); runs != "" {
 		if !script && len(near) > 0 && !pr.pat.NeedsSource() {
 			runs += "; did you mean " + strings.Join(near[:min(len(near), maxSuggest)], ", ") + "?"
