@@ -212,7 +212,7 @@ func goLive(t *testing.T, waiting string) {
 			s.Output(t, l.SessionID, "stderr"))
 	}
 	t.Logf("%d turns", turns)
-	if n := s.Count(t, l.SessionID, "function_enter", "main.slow"); turns == 0 || n == 0 {
+	if n := s.Count(t, l.SessionID, "function_enter", "main.slow"); turns < 10 || n == 0 {
 		t.Errorf("%d turns, %d calls", turns, n)
 	}
 }

@@ -20,17 +20,27 @@ type Extent struct {
 	Words    []uint64    // of the registers of threads that run goroutines
 }
 
-// SystemSP is from where the system's stack is in use of a thread that stands at pc and sp: on another one where it
-// runs a goroutine. One that waits for work has nothing in hand: what its frames hold is of what it did before. 0: not
-// known.
-func (p *Program) SystemSP(d *Dump, pc, sp uint64) uint64 {
+// SystemSP returns what tells from where the system's stack is in use of a thread that stands at pc and sp: on another
+// one where it runs a goroutine. One that waits for work has nothing in hand: what its frames hold is of what it did
+// before. 0: not known.
+func (p *Program) SystemSP(d *Dump) func(pc, sp uint64) uint64 {
 	r := &reader{p: p, spots: map[uint64]*spot{}}
+	var run []*Goroutine
 	for _, g := range d.Goroutines {
+		if g.Thread != 0 {
+			run = append(run, g)
+		}
+	}
+	return func(pc, sp uint64) uint64 { return r.systemSP(run, pc, sp) }
+}
+
+func (r *reader) systemSP(run []*Goroutine, pc, sp uint64) uint64 {
+	for _, g := range run {
 		if sp < g.lo || sp >= g.hi {
 			continue
 		}
-		at := uint64(g.Addr) + uint64(p.layout.GM)
-		for _, off := range []uint64{0, uint64(p.layout.GSchedSP), 0} { // its thread, which begins with g0, and its place
+		at := uint64(g.Addr) + uint64(r.p.layout.GM)
+		for _, off := range []uint64{0, uint64(r.p.layout.GSchedSP), 0} { // its thread, which begins with g0, and its place
 			next, err := r.word(at)
 			if err != nil || next == 0 {
 				return 0

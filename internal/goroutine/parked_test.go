@@ -4,8 +4,10 @@ package goroutine
 
 import (
 	_ "embed"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/strobetest"
@@ -33,8 +35,9 @@ func testParked(t *testing.T, version string) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	for ptrace.StatusField(pid, "State")[0] != 'T' {
-	}
+	strobetest.Eventually(t, 10*time.Second, "it stands", func() bool {
+		return strings.HasPrefix(ptrace.StatusField(pid, "State"), "T")
+	})
 	f, ok := r.p.table.named("main.spin")["main.spin"]
 	if !ok {
 		t.Fatal("it has no main.spin")

@@ -26,11 +26,6 @@ func (t *target) explain(pr probe, mods map[*symbol.Module]bool) string {
 	if slices.Contains(near, pr.text) && len(t.PIDs()) == 0 {
 		return what + " any more: the program has ended"
 	}
-	if main != nil && !pr.pat.Exact() && !pr.pat.NeedsSource() {
-		if wider, n := symbol.Within(main.Functions(), pr.text, t.cmd.ProjectRoot); n > 0 {
-			return fmt.Sprintf("%s: names are whole, with their package or namespace; %q matches %d functions", what, wider, n)
-		}
-	}
 	if runs, script := t.starter(main, program); runs != "" {
 		if !script && len(near) > 0 && !pr.pat.NeedsSource() {
 			runs += "; did you mean " + strings.Join(near[:min(len(near), maxSuggest)], ", ") + "?"
@@ -45,6 +40,11 @@ func (t *target) explain(pr probe, mods map[*symbol.Module]bool) string {
 	}
 	if pr.pat.NeedsSource() && strings.HasPrefix(pr.text, "@usercode") {
 		return fmt.Sprintf("%s: no source file of %s is under %s", what, program, t.cmd.ProjectRoot)
+	}
+	if main != nil && !pr.pat.Exact() && !pr.pat.NeedsSource() {
+		if wider, n := symbol.Within(main.Functions(), pr.text, t.cmd.ProjectRoot); n > 0 {
+			return fmt.Sprintf("%s: names are whole, with their package or namespace; of %q there are %d", what, wider, n)
+		}
 	}
 	if len(near) == 0 {
 		near = symbol.SuggestSame(other, pr.text) // of a library only what has the same name in another place

@@ -262,13 +262,13 @@ func (p *process) extent(code *goroutine.Program, d *goroutine.Dump) (x goroutin
 	if err != nil {
 		return x, err
 	}
-	inUse := map[int]uint64{} // of stacks of threads, from where
+	inUse, systemSP := map[int]uint64{}, code.SystemSP(d) // of stacks of threads, from where
 	for _, tid := range listThreads(p.pid) {
 		pc, sp, _ := waitsAt(p.pid, tid)
 		if regs, err := ptrace.GetRegs(tid); err == nil {
 			pc, sp = regs.Rip, regs.Rsp
 		}
-		if sp = code.SystemSP(d, pc, sp); sp == 0 {
+		if sp = systemSP(pc, sp); sp == 0 {
 			continue
 		}
 		for i, m := range all {
