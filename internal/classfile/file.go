@@ -34,6 +34,7 @@ type File struct {
 	Fields, Methods    []Member
 	Attributes         []Attribute
 	names, descriptors []string // of Methods
+	kotlin             int      // 1: Kotlin's compiler made it, -1: it did not, 0: nobody asked yet
 }
 
 // Member is a field or a method.

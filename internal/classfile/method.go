@@ -12,10 +12,13 @@ type Method struct {
 	Name       string
 	Descriptor string
 	Access     uint16
-	Params     []Param // without this
+	Params     []Param // without this, and without what Suspend adds
 	Result     byte    // first letter of its type's descriptor, 'V' for none
 	Line       int     // the first that has code; 0: not known
 	HasCode    bool
+	Suspend    Suspend
+	last       int    // of a suspend function: the slot of its last argument
+	own        uint16 // SuspendFunction: the class of its continuation
 }
 
 // Param is a parameter.
@@ -48,6 +51,7 @@ func (f *File) Method(i int) (Method, error) {
 		slot += width(t)
 	}
 	f.nameParams(&m)
+	f.suspends(&m)
 	return m, nil
 }
 

@@ -17,6 +17,10 @@ var ErrNoCode = errors.New("it has no code in the class")
 //	void exitI(int,int) exitJ(long,int) exitF(float,int) exitD(double,int) exitZ(boolean,int) exitC(char,int)
 //	     exitO(Object,int)           it returns this
 //	void thrown(Throwable,int)       an exception leaves it
+//	T beginS(int,Object,int)         begin of a SuspendFunction: its last argument, and whether that is its continuation
+//	T beginL(int,Object)             begin of a SuspendLambda: itself
+//	void exitS(Object,int) thrownS(Throwable,int)    of both
+//	void exitT(Object,int)           of a SuspendTail
 type Recorder struct {
 	Class, Record string // with slashes
 }
@@ -113,23 +117,29 @@ func (w *weaver) push(b []byte) []byte {
 
 func (w *weaver) prologue() []byte {
 	t := "L" + w.rec.Record + ";"
-	b := w.call(w.push(nil), "begin", "(I)"+t)
+	b := w.begin(t)
 	if !w.method.Static() && !w.method.Constructor() {
 		b = w.call(append(b, opAload0), "o", "("+t+"Ljava/lang/Object;)"+t)
 	}
 	for _, p := range w.method.Params {
-		letter, desc, load := kindOf(p.Type)
-		if p.slot < 256 {
-			b = append(b, load, byte(p.slot))
-		} else {
-			b = put16(append(b, opWide, load), uint16(p.slot))
-		}
-		b = w.call(b, string(letter), "("+t+desc+")"+t)
+		letter, desc, op := kindOf(p.Type)
+		b = w.call(load(b, op, p.slot), string(letter), "("+t+desc+")"+t)
 	}
 	return w.call(b, "end", "("+t+")V")
 }
 
+// load puts a variable on the stack.
+func load(b []byte, op byte, slot int) []byte {
+	if slot < 256 {
+		return append(b, op, byte(slot))
+	}
+	return put16(append(b, opWide, op), uint16(slot))
+}
+
 func (w *weaver) exit() []byte {
+	if name, _ := w.method.Suspend.left(); name != "" {
+		return w.call(w.push([]byte{opDup}), name, "(Ljava/lang/Object;I)V")
+	}
 	if w.method.Result == 'V' {
 		return w.call(w.push(nil), "exitV", "(I)V")
 	}
@@ -142,7 +152,8 @@ func (w *weaver) exit() []byte {
 }
 
 func (w *weaver) thrown() []byte {
-	return append(w.call(w.push([]byte{opDup}), "thrown", "(Ljava/lang/Throwable;I)V"), opAthrow)
+	_, name := w.method.Suspend.left()
+	return append(w.call(w.push([]byte{opDup}), name, "(Ljava/lang/Throwable;I)V"), opAthrow)
 }
 
 // moreStack is what an exit needs above what the method has: a value again, and the number.

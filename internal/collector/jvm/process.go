@@ -166,7 +166,7 @@ func (p *process) weaveMethod(q *question, f *classfile.File, i int, number int3
 func methodsOf(f *classfile.File) (all []classfile.Method, lines bool) {
 	for i := range f.Methods {
 		m, err := f.Method(i)
-		if err != nil || hidden(&m) {
+		if err != nil || hidden(&m) || f.IsSuspendLambda() && m.Suspend != classfile.SuspendLambda {
 			continue
 		}
 		all, lines = append(all, m), lines || m.Line > 0
@@ -232,8 +232,12 @@ func (p *process) number(f *classfile.File, m *classfile.Method, one *method, at
 	if ext := filepath.Ext(f.SourceFile()); ext == ".kt" || ext == ".kts" {
 		language = "kotlin"
 	}
+	kind := "function"
+	if m.Suspend == classfile.SuspendFunction || m.Suspend == classfile.SuspendLambda {
+		kind = "coroutine"
+	}
 	told, err := json.Marshal(agentlink.Function{Name: one.name, File: at.file, Line: m.Line, Module: at.module,
-		Language: language, Params: names, Kind: "function", Depth: depth &^ depthGiven})
+		Language: language, Params: names, Kind: kind, Depth: depth &^ depthGiven})
 	if err != nil {
 		return 0, nil
 	}

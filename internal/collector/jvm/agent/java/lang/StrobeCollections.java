@@ -64,6 +64,9 @@ final class StrobeCollections {
             }
             case StrobeLayout.PAIR:
                 all.add(U.getReference(v, l.at[0]));
+                if (l.at.length == 1) {
+                    break;
+                }
                 Object second = U.getReference(v, l.at[1]);
                 if (second != null && !second.getClass().getName().equals("java.lang.Object")) {
                     all.add(second);

@@ -100,6 +100,9 @@ final class StrobeLayout {
             case "java.util.ImmutableCollections$ListN": return known(l, c, BACKED, "elements");
             case "java.util.ImmutableCollections$List12":
             case "java.util.ImmutableCollections$Set12": return known(l, c, PAIR, "e0", "e1");
+            case "java.util.Collections$SingletonList":
+            case "java.util.Collections$SingletonSet": return known(l, c, PAIR, "element");
+            case "java.util.Collections$SingletonMap": return known(l, c, MAP_1, "k", "v");
             case "java.util.ImmutableCollections$SetN": return known(l, c, SET, "elements");
             case "java.util.ImmutableCollections$MapN": return known(l, c, MAP_N, "table");
             case "java.util.ImmutableCollections$Map1": return known(l, c, MAP_1, "k0", "v0");
@@ -182,6 +185,10 @@ final class StrobeLayout {
                 break;
             }
         }
+        boolean continuation = false;
+        for (Class<?> k : line) {
+            continuation |= StrobeSuspend.isBase(k);
+        }
         ArrayList<String> names = new ArrayList<>();
         ArrayList<StrobeText> keys = new ArrayList<>();
         StringBuilder types = new StringBuilder();
@@ -190,6 +197,9 @@ final class StrobeLayout {
             String[] f = k == Throwable.class ? new String[] {"detailMessage", "Ljava/lang/String;"} :
                 StrobeRecorder.fields(k);
             for (int i = 0; i < f.length; i += 2) {
+                if (continuation && StrobeSuspend.isOwn(k, f[i])) {
+                    continue;
+                }
                 if (keys.size() == at.length) {
                     at = Arrays.copyOf(at, 2 * at.length);
                 }

@@ -23,8 +23,8 @@ public final class StrobeRecorder {
     /** Streams: of threads that are no virtual ones, on which the virtual ones run. */
     private static final ThreadLocal<StrobeThread> LOCAL = VIRTUAL == null ? new ThreadLocal<>() : StrobeCarriers.local();
 
-    /** Numbers of virtual threads' lanes. */
-    private static final ThreadLocal<int[]> LANES = new ThreadLocal<>();
+    /** Lanes of virtual threads. */
+    private static final ThreadLocal<StrobeLane> LANES = new ThreadLocal<>();
     private static final Object LOCK = new Object();
     private static Function[] functions = new Function[256];
     private static StrobeThread own; // the stream in which functions are told of; LOCK
@@ -162,11 +162,9 @@ public final class StrobeRecorder {
                 return null;
             }
             t.in = true;
-            int[] lane = LANES.get();
-            if (lane == null || lane[1] != t.era) {
-                synchronized (LOCK) {
-                    lane = new int[] {++lanes, t.era};
-                }
+            StrobeLane lane = LANES.get();
+            if (lane == null || lane.era != t.era) {
+                lane = new StrobeLane(newLane(), t.era);
                 LANES.set(lane);
             }
             is = t.carries(lane);
@@ -175,6 +173,12 @@ public final class StrobeRecorder {
             if (!is) {
                 StrobeCarriers.unpin();
             }
+        }
+    }
+
+    static int newLane() {
+        synchronized (LOCK) {
+            return ++lanes;
         }
     }
 
@@ -212,10 +216,7 @@ public final class StrobeRecorder {
                 t.release();
                 return null;
             }
-            if (f.keys.length > 0) {
-                t.byte1('{');
-            }
-            return t;
+            return arguments(t);
         } catch (Throwable e) {
             return null;
         }
@@ -388,6 +389,100 @@ public final class StrobeRecorder {
         StrobeThread t = exit(n, StrobeThread.THROWN);
         if (t != null) {
             t.object(e);
+            t.commit();
+        }
+    }
+
+    /**
+     * A suspend function of Kotlin's begins or goes on: last is its last argument, which is a continuation of its own where
+     * own is not 0.
+     */
+    public static StrobeThread beginS(int number, Object last, int own) {
+        try {
+            StrobeThread t = here();
+            Function f = t == null ? null : functions[number];
+            if (f == null || !f.told) {
+                return none(t);
+            }
+            t.in = true;
+            Object key = own == 0 ? null : StrobeSuspend.goesOn(last);
+            if (key != null) {
+                t.goesOn(f, key);
+                return null;
+            }
+            return arguments(t.enters(f, last));
+        } catch (Throwable e) {
+            return null;
+        }
+    }
+
+    /** A suspend lambda of Kotlin's begins or goes on. */
+    public static StrobeThread beginL(int number, Object self) {
+        try {
+            StrobeThread t = here();
+            Function f = t == null ? null : functions[number];
+            if (f == null || !f.told) {
+                return none(t);
+            }
+            t.in = true;
+            if (StrobeSuspend.hasBegun(self)) {
+                t.goesOn(f, self);
+                return null;
+            }
+            return arguments(t.enters(f, self));
+        } catch (Throwable e) {
+            return null;
+        }
+    }
+
+    private static StrobeThread none(StrobeThread t) {
+        if (t != null) {
+            t.release();
+        }
+        return null;
+    }
+
+    private static StrobeThread arguments(StrobeThread t) {
+        if (t != null && t.function.keys.length > 0) {
+            t.byte1('{');
+        }
+        return t;
+    }
+
+    /** A suspend function returns, or waits. */
+    public static void exitS(Object v, int n) {
+        left(v, n, 0);
+    }
+
+    /** An exception leaves a suspend function. */
+    public static void thrownS(Throwable e, int n) {
+        left(e, n, StrobeThread.THROWN);
+    }
+
+    private static void left(Object v, int n, int flags) {
+        try {
+            StrobeThread t = here();
+            Function f = t == null ? null : functions[n];
+            if (f == null || !f.told) {
+                none(t);
+                return;
+            }
+            t.in = true;
+            t.leaves(f, v, flags);
+        } catch (Throwable e) {
+            // nothing of ours reaches the program
+        }
+    }
+
+    /** A suspend function that never goes on returns: where it waits, so does what it called last, and its result is that's. */
+    public static void exitT(Object v, int n) {
+        StrobeThread t = exit(n, 0);
+        if (t != null) {
+            if (StrobeSuspend.isMark(v)) {
+                t.ascii("{\"$\":\"name\",\"v\":\"what it called last gives it\"}");
+            } else {
+                t.object(v);
+            }
             t.commit();
         }
     }

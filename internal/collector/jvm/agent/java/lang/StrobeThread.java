@@ -5,8 +5,8 @@ import jdk.internal.misc.Unsafe;
 
 /** A thread's stream of records, and what is written into a record. Only its thread touches it. */
 public final class StrobeThread extends StrobeWriter {
-    static final int FUNCTION = 1, LANE = 2, ENTER = 3, EXIT = 4, LOST = 6, CRASH = 7, LOG = 8, NEXT = 255;
-    static final int THROWN = 1;
+    static final int FUNCTION = 1, LANE = 2, ENTER = 3, EXIT = 4, LOST = 6, CRASH = 7, LOG = 8, SWITCH = 10, NEXT = 255;
+    static final int THROWN = 1, NO_VALUE = 4;
 
     /** Room that a record needs besides its names: see StrobeWriter.room. */
     static final int ROOM = 40 << 10;
@@ -17,11 +17,12 @@ public final class StrobeThread extends StrobeWriter {
     private int sequence = -1;
     private long segment, size, end; // mapping, its size, and where records end
 
-    private int lane, own; // the one that is written now; the thread's
+    private StrobeLane on, own; // whose calls are written now; the thread's
     private String name; // of the thread; null: strobe has it
     private boolean carries; // a virtual thread, which is pinned until it is released
     StrobeRecorder.Function function;
     int flags;
+    private int under, aux;
     private boolean writing; // a record has begun
     private int kind, keyed;
     private HashMap<Integer, long[]> lost; // by function: enters, exits, and open calls without an enter
@@ -33,26 +34,26 @@ public final class StrobeThread extends StrobeWriter {
 
     /** A thread begins. */
     void begins(int lane, String name) {
-        this.lane = own = lane;
+        on = own = new StrobeLane(lane, era);
         this.name = name;
     }
 
     /** A virtual thread runs on this one. False: there is no room to tell of its lane, which has no number then. */
-    boolean carries(int[] of) {
+    boolean carries(StrobeLane of) {
         try {
             if (carries) { // the one before was left in the middle: its stack overflowed
                 carries = false;
                 StrobeCarriers.unpin();
             }
-            if (of[0] > 0) { // not told yet
+            if (!of.told) {
                 boolean room = name == null || prepare(0, null, ROOM);
                 in = true;
-                if (!room || !tellLane(of[0], "{\"of\":", own, StrobeThreads.name(Thread.currentThread()))) {
+                if (!room || !tellLane(of.own, "{\"of\":", own.own, StrobeThreads.name(Thread.currentThread()))) {
                     return false;
                 }
-                of[0] = -of[0];
+                of.told = true;
             }
-            lane = -of[0];
+            on = of;
             carries = true;
             return true;
         } finally {
@@ -64,7 +65,7 @@ public final class StrobeThread extends StrobeWriter {
     void release() {
         if (carries) {
             carries = false;
-            lane = own;
+            on = own;
             StrobeCarriers.unpin();
         }
     }
@@ -84,7 +85,7 @@ public final class StrobeThread extends StrobeWriter {
         this.kind = kind;
         function = f;
         keyed = 0;
-        flags = 0;
+        flags = under = aux = 0;
         at = next + 32;
         writing = true;
         U.putLong(next, System.nanoTime());
@@ -119,9 +120,100 @@ public final class StrobeThread extends StrobeWriter {
 
     /** Publishes the record. */
     void commit() {
-        publish(kind, function == null ? 0 : function.number, lane, flags);
+        publish(kind, function == null ? 0 : function.number, on.now, flags);
         writing = false;
         release();
+    }
+
+    // --- calls that are left and come back
+
+    /** A suspend function begins, on a lane of its own. Null where there is no room: then it is counted. */
+    StrobeThread enters(StrobeRecorder.Function f, Object key) {
+        int was = on.now, lane = 0;
+        if (hasRoom(f.need + ROOM)) {
+            lane = StrobeSuspend.lane(era);
+            if (lane == 0) {
+                int fresh = StrobeRecorder.newLane();
+                lane = tellLane(fresh, "{\"of\":", on.own, "coroutine") ? fresh : 0;
+            }
+        }
+        if (lane == 0) {
+            count(f.number, 0);
+        }
+        on.push(new StrobeSuspend(f.number, era, lane, on, key));
+        in = false;
+        if (lane == 0 || !open(ENTER, f)) {
+            release();
+            return null;
+        }
+        under = was;
+        return this;
+    }
+
+    /** One goes on. */
+    void goesOn(StrobeRecorder.Function f, Object key) {
+        StrobeSuspend s = StrobeSuspend.wake(f.number, era, key);
+        if (s == null) { // it began before it was traced
+            s = new StrobeSuspend(f.number, era, 0, null, key);
+        }
+        on.push(s);
+        if (s.lane != 0 && s.home == on) {
+            moved();
+        }
+        in = false;
+        release();
+    }
+
+    /** One returns, or an exception leaves it. */
+    void leaves(StrobeRecorder.Function f, Object v, int flags) {
+        StrobeLane on = this.on;
+        StrobeSuspend s = on.pop(f.number);
+        boolean rests = s != null && flags == 0 && StrobeSuspend.isMark(v);
+        if (rests) {
+            s.rest();
+        }
+        boolean ends = s != null && s.lane != 0 && !rests;
+        if (s != null && s.lost() && !rests) {
+            count(f.number, 1);
+        }
+        in = false;
+        boolean written = ends && open(EXIT, f);
+        if (written) {
+            aux = (int) Math.min(s.rested / 1000, Integer.MAX_VALUE);
+            this.flags = flags;
+            object(v);
+            publish(EXIT, f.number, s.lane, flags);
+            writing = false;
+            StrobeSuspend.freeLane(s.lane, era);
+        }
+        if (s != null) {
+            on.now = s.before;
+            if (s.lane != 0 && s.home == on && (rests || s.rested > 0)) {
+                in = true;
+                moved();
+                in = false;
+            }
+        }
+        release();
+    }
+
+    /** Says which lane the thread is on now, for what others than its calls say of it. Is called with in set. */
+    private void moved() {
+        if (hasRoom(64)) {
+            U.putLong(next, System.nanoTime());
+            at = next + 32;
+            under = aux = 0;
+            publish(SWITCH, 0, on.now, 0);
+        }
+    }
+
+    /** Whether there is room for a record. Is called with in set. */
+    private boolean hasRoom(int need) {
+        if (writing) {
+            wipe(next, at);
+            writing = false;
+        }
+        return (next + need <= end || turn(need, false)) && (name == null || tellThread());
     }
 
     /** A record's length is written last. */
@@ -130,7 +222,8 @@ public final class StrobeThread extends StrobeWriter {
         int used = (int) (at - from), length = used + 7 & ~7;
         U.putInt(from + 8, number);
         U.putInt(from + 12, lane);
-        U.putLong(from + 16, 0);
+        U.putInt(from + 16, under);
+        U.putInt(from + 20, aux);
         U.putInt(from + 24, kind | flags << 8 | (length - used) << 16);
         U.putIntRelease(null, from + 28, length);
         next = from + length;
@@ -158,7 +251,7 @@ public final class StrobeThread extends StrobeWriter {
 
     /** Tells of the thread's own lane. */
     private boolean tellThread() {
-        if (!tellLane(own, "{\"tid\":", StrobeRecorder.tid(), name)) {
+        if (!tellLane(own.own, "{\"tid\":", StrobeRecorder.tid(), name)) {
             return false;
         }
         name = null;
@@ -181,6 +274,7 @@ public final class StrobeThread extends StrobeWriter {
         ascii(",\"name\":");
         text(name);
         byte1('}');
+        under = aux = 0;
         publish(LANE, 0, lane, 0);
         return true;
     }
@@ -262,7 +356,8 @@ public final class StrobeThread extends StrobeWriter {
         }
         if (any) {
             ascii("}}");
-            publish(LOST, 0, own, 0);
+            under = aux = 0;
+            publish(LOST, 0, own.own, 0);
         }
     }
 
