@@ -11,8 +11,8 @@ import (
 // A goroutine that waits for a channel, or for a lock of package sync, goes on only by another one that has that in
 // hand. Where none that can still run reaches it, by whatever it has in variables and on its stack, the goroutine is
 // leaked: it waits for ever. What is reached is found as a collector of garbage does, but with the stacks of those that
-// wait only where what they wait for is reached itself. A word that looks like an address counts as one, so that a leak
-// may be missed, and none is made up.
+// wait only where what they wait for is reached itself. A word that looks like an address counts as one, but on the
+// stacks of those that do not run (see live), so that a leak may be missed, and none is made up.
 
 // Extent is the memory of a process that stands still, or nearly.
 type Extent struct {
@@ -151,6 +151,7 @@ type span struct {
 // heap is the search.
 type heap struct {
 	p       *Program
+	r       *reader
 	spans   []span
 	pages   map[uint64]*[pagesOf]int32 // by arena: number of the span, from 1
 	aside   map[uint64]bool            // the runtime's own, not followed: goroutines, and their places in queues
@@ -189,7 +190,8 @@ func (p *Program) heap() (*heap, error) {
 	if err := p.mem.Read(list, addrs); err != nil {
 		return nil, fmt.Errorf("read the list of spans: %w", err)
 	}
-	h := &heap{p: p, pages: map[uint64]*[pagesOf]int32{}, aside: map[uint64]bool{}, objects: map[uint64][]uint64{}}
+	h := &heap{p: p, r: &reader{p: p, spots: map[uint64]*spot{}},
+		pages: map[uint64]*[pagesOf]int32{}, aside: map[uint64]bool{}, objects: map[uint64][]uint64{}}
 	size := int(max(l.SpanStart, l.SpanPages, l.SpanElem, l.SpanClass, l.SpanState)) + 8
 	b := make([]byte, batch*size)
 	total := uint64(0)
@@ -405,8 +407,12 @@ func (h *heap) processors() error {
 
 // stack follows what a goroutine has.
 func (h *heap) stack(g *Goroutine) error {
+	rests := g.Status == Waiting || g.Status == Runnable || g.Status == Syscall
+	if rests && h.live(g) {
+		return h.follow()
+	}
 	lo := g.sp &^ 7
-	if g.Status != Waiting && g.Status != Runnable && g.Status != Syscall || lo < g.lo || lo >= g.hi {
+	if !rests || lo < g.lo || lo >= g.hi {
 		lo = g.lo
 	}
 	h.words(lo, g.hi)

@@ -94,7 +94,8 @@ func uses(x any, d time.Duration) {
 //go:noinline
 func defers(n int, x any) {
 	for i := 0; i < n; i++ { // in a loop they are on the heap
-		defer func() { runtime.KeepAlive(x) }()
+		y := x
+		defer func() { runtime.KeepAlive(y) }()
 	}
 	x = nil
 	time.Sleep(time.Hour)

@@ -131,7 +131,10 @@ var programs = []program{
 	{"early-return", 1, func() {
 		gone(func() {
 			c := make(chan error)
-			go func() { c <- errors.New("late") }()
+			go func() {
+				time.Sleep(time.Millisecond)
+				c <- errors.New("late")
+			}()
 			select {
 			case <-c:
 			case <-time.After(time.Nanosecond):
