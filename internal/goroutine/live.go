@@ -2,9 +2,9 @@ package goroutine
 
 import "encoding/binary"
 
-// What a goroutine has on its stack is told by the tables that the collector of garbage goes by: for each call the words
-// of its frame that are pointers still in use, and the variables whose address was taken, which are in use where a
-// pointer leads to them. What a frame only has from before is in neither.
+// What a goroutine has on its stack is told by the tables that the collector of garbage goes by: for each call the
+// words of its frame that are pointers still in use, and the variables whose address was taken, which are in use where
+// a pointer leads to them. What a frame only has from before is in neither.
 const (
 	pcdataStackMap = 1
 

@@ -6,10 +6,31 @@ final class StrobeLane {
     boolean told; // of a virtual thread: the lane
     int now; // the lane of its next record
     StrobeSuspend top; // the innermost suspend function
+    private int[] free = {}; // lanes for suspend functions that began here, told of and not in use; this
+    private int freed;
 
     StrobeLane(int own, int era) {
         this.own = now = own;
         this.era = era;
+    }
+
+    /** Whose lane is for what begins now: the thread's that the outermost suspend function began on. */
+    StrobeLane home() {
+        return top != null && top.lane != 0 ? top.home : this;
+    }
+
+    /** A lane for a suspend function; 0: there is none. */
+    synchronized int take() {
+        return freed > 0 ? free[--freed] : 0;
+    }
+
+    synchronized void give(int lane) {
+        if (freed == free.length) {
+            int[] more = new int[2 * freed + 4];
+            System.arraycopy(free, 0, more, 0, freed);
+            free = more;
+        }
+        free[freed++] = lane;
     }
 
     /** A suspend function begins or goes on. */

@@ -13,7 +13,7 @@ final class StrobeSuspend {
     private static final Unsafe U = StrobeRecorder.U;
 
     final int number, era, lane; // lane 0: it is not recorded
-    final StrobeLane home; // of the thread that it began on; null: it began before it was traced
+    final StrobeLane home; // of the thread that the outermost began on; null: it began before it was traced
     private Object key; // while it runs
     StrobeSuspend outer; // while it runs: the one below it on its thread
     int before; // and the lane of who runs it
@@ -121,34 +121,6 @@ final class StrobeSuspend {
             }
         }
         return null;
-    }
-
-    // --- lanes that such calls are on, each of one at a time; by POOL's lock
-
-    private static final Object POOL = new Object();
-    private static int[] free = new int[16];
-    private static int freed, freedEra;
-
-    /** A lane that was told of and is free; 0: there is none. */
-    static int lane(int era) {
-        synchronized (POOL) {
-            return freed > 0 && freedEra == era ? free[--freed] : 0;
-        }
-    }
-
-    static void freeLane(int lane, int era) {
-        synchronized (POOL) {
-            if (freedEra != era) {
-                freedEra = era;
-                freed = 0;
-            }
-            if (freed == free.length) {
-                int[] more = new int[2 * freed];
-                System.arraycopy(free, 0, more, 0, freed);
-                free = more;
-            }
-            free[freed++] = lane;
-        }
     }
 
     // --- what Kotlin's compiler makes

@@ -130,17 +130,18 @@ public final class StrobeThread extends StrobeWriter {
     /** A suspend function begins, on a lane of its own. Null where there is no room: then it is counted. */
     StrobeThread enters(StrobeRecorder.Function f, Object key) {
         int was = on.now, lane = 0;
+        StrobeLane home = on.home();
         if (hasRoom(f.need + ROOM)) {
-            lane = StrobeSuspend.lane(era);
+            lane = home.take();
             if (lane == 0) {
                 int fresh = StrobeRecorder.newLane();
-                lane = tellLane(fresh, "{\"of\":", on.own, "coroutine") ? fresh : 0;
+                lane = tellLane(fresh, "{\"of\":", home.own, "coroutine") ? fresh : 0;
             }
         }
         if (lane == 0) {
             count(f.number, 0);
         }
-        on.push(new StrobeSuspend(f.number, era, lane, on, key));
+        on.push(new StrobeSuspend(f.number, era, lane, home, key));
         in = false;
         if (lane == 0 || !open(ENTER, f)) {
             release();
@@ -184,7 +185,7 @@ public final class StrobeThread extends StrobeWriter {
             object(v);
             publish(EXIT, f.number, s.lane, flags);
             writing = false;
-            StrobeSuspend.freeLane(s.lane, era);
+            s.home.give(s.lane);
         }
         if (s != null) {
             on.now = s.before;
