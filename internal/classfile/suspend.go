@@ -106,7 +106,7 @@ func (f *File) ownContinuation(m *Method) uint16 {
 	if err != nil {
 		return 0
 	}
-	for i, in := range list[:min(len(list), 32)] {
+	for i, in := range list {
 		if c.bytes[in.at] != opInstanceof || i == 0 {
 			continue
 		}

@@ -398,8 +398,9 @@ public final class StrobeRecorder {
      * own is not 0.
      */
     public static StrobeThread beginS(int number, Object last, int own) {
+        StrobeThread t = null;
         try {
-            StrobeThread t = here();
+            t = here();
             Function f = t == null ? null : functions[number];
             if (f == null || !f.told) {
                 return none(t);
@@ -412,14 +413,15 @@ public final class StrobeRecorder {
             }
             return arguments(t.enters(f, last));
         } catch (Throwable e) {
-            return null;
+            return broken(t);
         }
     }
 
     /** A suspend lambda of Kotlin's begins or goes on. */
     public static StrobeThread beginL(int number, Object self) {
+        StrobeThread t = null;
         try {
-            StrobeThread t = here();
+            t = here();
             Function f = t == null ? null : functions[number];
             if (f == null || !f.told) {
                 return none(t);
@@ -431,8 +433,16 @@ public final class StrobeRecorder {
             }
             return arguments(t.enters(f, self));
         } catch (Throwable e) {
-            return null;
+            return broken(t);
         }
+    }
+
+    /** The stack or the memory was at its end. */
+    private static StrobeThread broken(StrobeThread t) {
+        if (t != null) {
+            t.in = false;
+        }
+        return none(t);
     }
 
     private static StrobeThread none(StrobeThread t) {
@@ -460,8 +470,9 @@ public final class StrobeRecorder {
     }
 
     private static void left(Object v, int n, int flags) {
+        StrobeThread t = null;
         try {
-            StrobeThread t = here();
+            t = here();
             Function f = t == null ? null : functions[n];
             if (f == null || !f.told) {
                 none(t);
@@ -470,7 +481,7 @@ public final class StrobeRecorder {
             t.in = true;
             t.leaves(f, v, flags);
         } catch (Throwable e) {
-            // nothing of ours reaches the program
+            broken(t);
         }
     }
 
