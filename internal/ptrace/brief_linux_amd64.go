@@ -96,8 +96,7 @@ func (b *Briefly) Step(tid int, within time.Duration) bool {
 		return false
 	}
 	regs, err := GetRegs(tid)
-	if err != nil || regs.Eflags&trapFlag != 0 || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) <= -int64(errRestart) &&
-		int64(regs.Rax) >= -int64(errRestartBlock) {
+	if err != nil || regs.Eflags&trapFlag != 0 || madeAgain(&regs) {
 		return false
 	}
 	var code [maxInsn]byte
@@ -117,6 +116,18 @@ const (
 	errRestart      = 512 // ERESTARTSYS
 	errRestartBlock = 516 // ERESTART_RESTARTBLOCK
 )
+
+// madeAgain reports a thread at the end of a system call that a stop ended, and that the kernel makes again.
+func madeAgain(regs *Regs) bool {
+	rax := int64(regs.Rax)
+	return int64(regs.Orig_rax) >= 0 && rax <= -int64(errRestart) && rax >= -int64(errRestartBlock)
+}
+
+// IsDone reports a thread that stands in no system call, or at the end of one that has its result: a signal that comes
+// now does not end it.
+func IsDone(regs *Regs) bool {
+	return int64(regs.Orig_rax) < 0 || !madeAgain(regs) && int64(regs.Rax) != -int64(unix.EINTR)
+}
 
 // stepsAlone reports whether the instruction in b can be stepped without the program seeing it: a system call may wait
 // for ever, and the trap flag is set meanwhile.

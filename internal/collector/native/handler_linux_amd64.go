@@ -62,7 +62,7 @@ func (t *target) Raise(ctx context.Context, pid int, signal syscall.Signal, in [
 		if err != nil {
 			return err
 		}
-		if nr := int64(regs.Orig_rax); harmed(nr) {
+		if nr := int64(regs.Orig_rax); harmed(nr) && !ptrace.IsDone(&regs) {
 			blocked = int(nr)
 			return nil
 		}
