@@ -103,3 +103,26 @@ function_exit main Made.number -9223372036854775808`
 		t.Errorf("it recorded (-want +got):\n%s", diff)
 	}
 }
+
+// TestGenerated: a class that the program makes while it runs is not the user's, though it is said to be of the same
+// folder; one that only has no lines is. Both can be named.
+func TestGenerated(t *testing.T) {
+	in := strobetest.Javas(t)[0]
+	dir, aside := t.TempDir(), t.TempDir()
+	strobetest.Javac(t, in, "-g:none", "-d", dir, filepath.Join("testdata", "Proxied.java"))
+	strobetest.Javac(t, in, "-g:none", "-d", aside, filepath.Join("testdata", "Proxy.java"))
+	for pattern, want := range map[string]string{
+		"@usercode": "function_enter main Proxied.own {\"arg0\":1}\nfunction_exit main Proxied.own 2",
+		"**.made":   "function_enter main Proxy.made {\"arg0\":2}\nfunction_exit main Proxy.made 20",
+	} {
+		b := under(t, in, "", []string{pattern, "!Proxied.main", "!Proxied.new"}, "-cp", dir, "Proxied",
+			filepath.Join(aside, "Proxy.class"))
+		if out, err := b.cmd.CombinedOutput(); err != nil || string(out) != "20\n" {
+			t.Fatalf("%v: %s", err, out)
+		}
+		b.member.Close(t.Context())
+		if got := b.book.Calls(); got != want {
+			t.Errorf("%s: %s", pattern, got)
+		}
+	}
+}

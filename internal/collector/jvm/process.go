@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -207,11 +210,24 @@ func (p *process) place(root string, q *question, f *classfile.File) place {
 	folder := scheme == "file" && strings.HasSuffix(where, "/")
 	switch {
 	case folder:
-		at.user = root == "" || isBelow(root, where)
+		at.user = (root == "" || isBelow(root, where)) && !generated(where, f)
 	case root != "" && !p.sources.any(root): // a program without its source: a jar, as a tool is run
 		at.user = p.owns(pkg)
 	}
 	return at
+}
+
+// generated reports whether the program made a class while it ran, as libraries do for proxies: it says the folder of
+// the class that it is for, but its file is not there.
+func generated(folder string, f *classfile.File) bool {
+	if s := f.SourceFile(); s != "" && s[0] != '<' {
+		return false
+	}
+	if plain, err := url.PathUnescape(folder); err == nil {
+		folder = plain
+	}
+	_, err := os.Stat(filepath.Join(folder, f.Name()+".class"))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 func isBelow(root, path string) bool {

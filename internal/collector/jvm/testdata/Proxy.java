@@ -1,0 +1,6 @@
+/** What Proxied makes. */
+final class Proxy {
+    static int made(int n) {
+        return n * 10;
+    }
+}
