@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,44 @@ func TestTornMemory(t *testing.T) {
 	}
 	if bad == 0 {
 		t.Errorf("%d reads, and no damage was seen", good)
+	}
+}
+
+// TestTornHeap: neither does the search for leaks panic, whatever it reads, of the maps of stacks too, which are all
+// understood where nothing is torn, but of those that panic.
+func TestTornHeap(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	r := start(t, build(t, "", waitsProgram), nil)
+	d, err := r.p.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := r.p.heap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range d.Goroutines {
+		panics := slices.ContainsFunc(g.Stack, func(f Frame) bool { return f.Function == "panic" })
+		if g.Status == Waiting && h.live(g) == panics {
+			t.Errorf("the stack is not understood of %+v", g)
+		}
+	}
+	for i := range 30 {
+		p, table := *r.p, *r.p.table
+		damage := rand.New(rand.NewPCG(2, uint64(i)))
+		p.mem, p.table = &torn{r.p.mem, damage, []int{20, 1000, 50000}[i%3]}, &table
+		table.gofunc = func(off uint32, b []byte) error {
+			err := r.p.table.gofunc(off, b)
+			for k := range b {
+				if damage.IntN(10) == 0 {
+					b[k] = byte(damage.Uint32())
+				}
+			}
+			return err
+		}
+		if leaked, err := p.Leaked(d, Extent{}); err == nil && len(leaked) > len(d.Goroutines) {
+			t.Errorf("%d of %d are leaked", len(leaked), len(d.Goroutines))
+		}
 	}
 }
 
