@@ -313,7 +313,7 @@ def after(n):
     return n + 1
 libc = ctypes.PyDLL(None)
 print("ready", flush=True)
-libc.sleep(6)  # with the interpreter's lock
+libc.read(0, ctypes.create_string_buffer(1), 1)  # with the interpreter's lock
 for line in sys.stdin:
     print(after(int(line)), flush=True)
 `, 0o644)
@@ -322,6 +322,9 @@ for line in sys.stdin:
 			s.Call(t, "debug_launch", args{"pid": r.Process.Pid, "projectRoot": dir, "trace": []string{"long.after"}}, &l)
 			if !strings.Contains(strings.Join(l.Warnings, "\n"), "has not come into process") {
 				t.Errorf("attached: %+v", l)
+			}
+			if _, err := r.in.Write([]byte(".")); err != nil {
+				t.Fatal(err)
 			}
 			r.says(t, "4", "5")
 			strobetest.Eventually(t, endLimit, "a traced call", func() bool {
