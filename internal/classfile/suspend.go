@@ -39,10 +39,12 @@ func (f *File) suspends(m *Method) {
 	case strings.HasSuffix(m.Descriptor, continuationLast) && f.isKotlin():
 		m.last = m.Params[n-1].slot
 		m.Params = m.Params[:n-1]
-		f.nameLater(m)
 		m.Suspend = SuspendTail
-		if m.own = f.ownContinuation(m); m.own != 0 {
-			m.Suspend = SuspendFunction
+		if c, err := readCode(f.attribute(f.Methods[m.Index].Attributes, "Code")); err == nil {
+			f.nameLater(m, c)
+			if m.own = ownContinuation(m, c); m.own != 0 {
+				m.Suspend = SuspendFunction
+			}
 		}
 	case n == 1 && m.Name == "invokeSuspend" && !m.Static() && f.IsSuspendLambda():
 		m.Params = nil
@@ -52,11 +54,7 @@ func (f *File) suspends(m *Method) {
 
 // nameLater takes names from the variables that are first in the parameters' places: before Kotlin 2.2 a parameter is
 // told of from where the function's own code begins.
-func (f *File) nameLater(m *Method) {
-	c, err := readCode(f.attribute(f.Methods[m.Index].Attributes, "Code"))
-	if err != nil {
-		return
-	}
+func (f *File) nameLater(m *Method, c *code) {
 	first := map[int]uint16{}
 	r := &reader{b: f.attribute(c.attributes, "LocalVariableTable")}
 	for range r.u16() {
@@ -91,17 +89,14 @@ func (f *File) isKotlin() bool {
 }
 
 const (
+	opIconst2    = 0x05
 	opAload      = 0x19
 	opInstanceof = 0xc1
 )
 
 // ownContinuation is the class of which a method's last argument is where it goes on: the first thing that its code
 // asks. 0: it asks nothing.
-func (f *File) ownContinuation(m *Method) uint16 {
-	c, err := readCode(f.attribute(f.Methods[m.Index].Attributes, "Code"))
-	if err != nil {
-		return 0
-	}
+func ownContinuation(m *Method, c *code) uint16 {
 	list, err := instructions(c.bytes)
 	if err != nil {
 		return 0
@@ -128,11 +123,12 @@ func (w *weaver) begin(t string) []byte {
 	case SuspendFunction:
 		b = load(load(b, opAload, w.method.last), opAload, w.method.last)
 		b = put16(append(b, opInstanceof), w.method.own)
-		return w.call(b, "beginS", "(ILjava/lang/Object;I)"+t)
 	case SuspendLambda:
-		return w.call(append(b, opAload0), "beginL", "(ILjava/lang/Object;)"+t)
+		b = append(b, opAload0, opIconst2)
+	default:
+		return w.call(b, "begin", "(I)"+t)
 	}
-	return w.call(b, "begin", "(I)"+t)
+	return w.call(b, "beginS", "(ILjava/lang/Object;I)"+t)
 }
 
 // left are the recorder's methods for a result and for an exception, where they are not the usual ones.

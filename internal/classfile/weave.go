@@ -17,8 +17,8 @@ var ErrNoCode = errors.New("it has no code in the class")
 //	void exitI(int,int) exitJ(long,int) exitF(float,int) exitD(double,int) exitZ(boolean,int) exitC(char,int)
 //	     exitO(Object,int)           it returns this
 //	void thrown(Throwable,int)       an exception leaves it
-//	T beginS(int,Object,int)         begin of a SuspendFunction: its last argument, and whether that is its continuation
-//	T beginL(int,Object)             begin of a SuspendLambda: itself
+//	T beginS(int,Object,int)         begin of a SuspendFunction: its last argument, and 1 if that is its continuation;
+//	     of a SuspendLambda: itself, and 2
 //	void exitS(Object,int) thrownS(Throwable,int)    of both
 //	void exitT(Object,int)           of a SuspendTail
 type Recorder struct {

@@ -389,14 +389,13 @@ func (h *heap) roots(x Extent) error {
 // processors takes the runtime's own of processors aside: they keep what the collector of garbage saw last. Only their
 // timers lead to what is the program's.
 func (h *heap) processors() error {
-	r := &reader{p: h.p}
-	list, err := r.processors()
+	list, err := h.r.processors()
 	if err != nil {
 		return err
 	}
 	for _, at := range list {
 		h.aside[at] = true
-		timers, err := r.word(at + uint64(h.p.layout.PTimers))
+		timers, err := h.r.word(at + uint64(h.p.layout.PTimers))
 		if err != nil {
 			return fmt.Errorf("read a processor's timers: %w", err)
 		}

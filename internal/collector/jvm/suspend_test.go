@@ -50,6 +50,11 @@ func kotlinSuspends(t *testing.T, in strobetest.Interpreter, version, classes st
 	if len(st.Warnings) > 0 {
 		t.Errorf("warnings %q", st.Warnings)
 	}
+	for _, e := range b.book.All() {
+		if e.Kind == event.FunctionExit && b.book.Functions[e.Func].Name == "shop.SuspendKt.price" && e.Ret < 1000 {
+			t.Errorf("of a call that waits 5 ms %d µs are told", e.Ret)
+		}
+	}
 	got := jobs.ReplaceAllString(callTree(t, b.book), "@…")
 	file := filepath.Join("testdata", "suspend.txt")
 	if *golden && version == "2.2.20" {

@@ -394,10 +394,10 @@ public final class StrobeRecorder {
     }
 
     /**
-     * A suspend function of Kotlin's begins or goes on: last is its last argument, which is a continuation of its own where
-     * own is not 0.
+     * A suspend function of Kotlin's begins or goes on. What: 0, of is its last argument; 1, that is a continuation of its
+     * own; 2, of is a suspend lambda itself.
      */
-    public static StrobeThread beginS(int number, Object last, int own) {
+    public static StrobeThread beginS(int number, Object of, int what) {
         StrobeThread t = null;
         try {
             t = here();
@@ -406,32 +406,12 @@ public final class StrobeRecorder {
                 return none(t);
             }
             t.in = true;
-            Object key = own == 0 ? null : StrobeSuspend.goesOn(last);
+            Object key = what == 1 ? StrobeSuspend.goesOn(of) : what == 2 && StrobeSuspend.hasBegun(of) ? of : null;
             if (key != null) {
                 t.goesOn(f, key);
                 return null;
             }
-            return arguments(t.enters(f, last));
-        } catch (Throwable e) {
-            return broken(t);
-        }
-    }
-
-    /** A suspend lambda of Kotlin's begins or goes on. */
-    public static StrobeThread beginL(int number, Object self) {
-        StrobeThread t = null;
-        try {
-            t = here();
-            Function f = t == null ? null : functions[number];
-            if (f == null || !f.told) {
-                return none(t);
-            }
-            t.in = true;
-            if (StrobeSuspend.hasBegun(self)) {
-                t.goesOn(f, self);
-                return null;
-            }
-            return arguments(t.enters(f, self));
+            return arguments(t.enters(f, of));
         } catch (Throwable e) {
             return broken(t);
         }

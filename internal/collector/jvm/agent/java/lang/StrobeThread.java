@@ -6,7 +6,7 @@ import jdk.internal.misc.Unsafe;
 /** A thread's stream of records, and what is written into a record. Only its thread touches it. */
 public final class StrobeThread extends StrobeWriter {
     static final int FUNCTION = 1, LANE = 2, ENTER = 3, EXIT = 4, LOST = 6, CRASH = 7, LOG = 8, SWITCH = 10, NEXT = 255;
-    static final int THROWN = 1, NO_VALUE = 4;
+    static final int THROWN = 1;
 
     /** Room that a record needs besides its names: see StrobeWriter.room. */
     static final int ROOM = 40 << 10;
