@@ -98,7 +98,7 @@ func TestTornHeap(t *testing.T) {
 			}
 			return err
 		}
-		if leaked, err := p.Leaked(d, Extent{}); err == nil && len(leaked) > len(d.Goroutines) {
+		if leaked, err := p.Leaked(d, nil); err == nil && len(leaked) > len(d.Goroutines) {
 			t.Errorf("%d of %d are leaked", len(leaked), len(d.Goroutines))
 		}
 	}

@@ -9,11 +9,14 @@ import (
 // Layout is where the runtime of one version of Go has what is looked at: offsets in its structures, in bytes.
 type Layout struct {
 	ModuleText, ModuleEtext, ModuleGofunc uint32
+	ModuleData, ModuleNext                uint32 // variables, from and to, and those that begin with zeros; the next module
+	ModuleMasks                           uint32 // two of a length and an address: which words of the latter are pointers
 
 	GStackLo, GStackHi, GSchedSP, GSchedPC, GSyscallSP, GSyscallPC, GM, GStatus, GID, GWaitReason, GGopc, GStartpc,
 	GWaiting, GParent uint32
 
 	MProcID, MCurg uint32
+	MSignal        uint32 // the goroutine that takes a thread's signals; the first word is that of its own stack
 
 	PID, PStatus, PTimers uint32 // PTimers: a slice of timers
 	PTimerFirst           uint32 // when the first of them is due, 0: there are none
@@ -29,6 +32,11 @@ type Layout struct {
 
 	HeapSpans                                            uint32 // of the heap: a slice of spans
 	SpanStart, SpanPages, SpanElem, SpanClass, SpanState uint32
+	SpanSpecials                                         uint32 // a list of what is to be done when objects are freed
+
+	SpecialKind                uint32 // what: behind the next one, and where in its span the object is
+	SpecialFinalizer           uint32 // the kind that calls a function with the object
+	CleanupBlocks, CleanupNext uint32 // functions to be called, in lists of blocks, since Go 1.25; 0: there are none
 }
 
 // member is a field of the layout and where it comes from. Of several names the first that there is counts: they
@@ -41,7 +49,8 @@ type member struct {
 func (l *Layout) members() []member {
 	return []member{
 		{&l.ModuleText, []string{"moduledata.text"}}, {&l.ModuleEtext, []string{"moduledata.etext"}},
-		{&l.ModuleGofunc, []string{"moduledata.gofunc"}},
+		{&l.ModuleGofunc, []string{"moduledata.gofunc"}}, {&l.ModuleData, []string{"moduledata.data"}},
+		{&l.ModuleNext, []string{"moduledata.next"}}, {&l.ModuleMasks, []string{"moduledata.gcdatamask"}},
 		{&l.GStackLo, []string{"g.stack.lo"}}, {&l.GStackHi, []string{"g.stack.hi"}}, {&l.GSchedSP, []string{"g.sched.sp"}},
 		{&l.GSchedPC, []string{"g.sched.pc"}},
 		{&l.GSyscallSP, []string{"g.syscallsp"}}, {&l.GSyscallPC, []string{"g.syscallpc"}}, {&l.GM, []string{"g.m"}},
@@ -50,6 +59,7 @@ func (l *Layout) members() []member {
 		{&l.GStartpc, []string{"g.startpc"}},
 		{&l.GWaiting, []string{"g.waiting"}}, {&l.GParent, []string{"g.parentGoid"}},
 		{&l.MProcID, []string{"m.procid"}}, {&l.MCurg, []string{"m.curg"}},
+		{&l.MSignal, []string{"m.gsignal"}},
 		{&l.PID, []string{"p.id"}}, {&l.PStatus, []string{"p.status"}}, {&l.PTimers, []string{"p.timers.heap", "p.timers"}},
 		{&l.PTimerFirst, []string{"p.timers.minWhenHeap", "p.timer0When"}},
 		{&l.TimerWhen, []string{"timer.when"}}, {&l.TimerFunc, []string{"timer.f"}}, {&l.TimerArg, []string{"timer.arg"}},
@@ -61,6 +71,7 @@ func (l *Layout) members() []member {
 		{&l.HeapSpans, []string{"mheap.allspans"}}, {&l.SpanStart, []string{"mspan.startAddr"}},
 		{&l.SpanPages, []string{"mspan.npages"}}, {&l.SpanElem, []string{"mspan.elemsize"}},
 		{&l.SpanClass, []string{"mspan.spanclass"}}, {&l.SpanState, []string{"mspan.state"}},
+		{&l.SpanSpecials, []string{"mspan.specials"}}, {&l.SpecialKind, []string{"special.kind"}},
 	}
 }
 
@@ -81,6 +92,11 @@ func LayoutOf(d *dwarf.Data) (*Layout, error) {
 		}
 		*m.to = off
 	}
+	l.SpecialFinalizer = 1
+	if next, ok := offsetOf(types, "cleanupBlockHeader.alllink"); ok {
+		l.SpecialFinalizer, l.CleanupNext = 2, next
+		l.CleanupBlocks, _ = offsetOf(types, "cleanupQueue.all")
+	}
 	l.TimerStride, l.TimerStateWord = 8, true
 	if _, ok := offsetOf(types, "timer.state"); ok {
 		l.TimerStateWord = false
@@ -94,7 +110,8 @@ func LayoutOf(d *dwarf.Data) (*Layout, error) {
 // runtimeTypes finds the structures of package runtime that are looked at.
 func runtimeTypes(d *dwarf.Data) (map[string]*dwarf.StructType, error) {
 	want := map[string]bool{"moduledata": true, "g": true, "m": true, "p": true, "timer": true, "timerWhen": true,
-		"sudog": true, "hchan": true, "mspan": true, "mheap": true}
+		"sudog": true, "hchan": true, "mspan": true, "mheap": true, "special": true, "cleanupBlockHeader": true,
+		"cleanupQueue": true}
 	out := map[string]*dwarf.StructType{}
 	r := d.Reader()
 	for len(out) < len(want) {

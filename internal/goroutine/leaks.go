@@ -11,77 +11,18 @@ import (
 // A goroutine that waits for a channel, or for a lock of package sync, goes on only by another one that has that in
 // hand. Where none that can still run reaches it, by whatever it has in variables and on its stack, the goroutine is
 // leaked: it waits for ever. What is reached is found as a collector of garbage does, but with the stacks of those that
-// wait only where what they wait for is reached itself. A word that looks like an address counts as one, but on the
-// stacks of those that do not run (see live), so that a leak may be missed, and none is made up.
-
-// Extent is the memory of a process that stands still, or nearly.
-type Extent struct {
-	Writable [][2]uint64 // from, to
-	Words    []uint64    // of the registers of threads that run goroutines
-}
-
-// SystemSP returns what tells from where the system's stack is in use of a thread that stands at pc and sp: on another
-// one where it runs a goroutine. One that waits for work has nothing in hand: what its frames hold is of what it did
-// before. 0: not known.
-func (p *Program) SystemSP(d *Dump) func(pc, sp uint64) uint64 {
-	r := &reader{p: p, spots: map[uint64]*spot{}}
-	var run []*Goroutine
-	for _, g := range d.Goroutines {
-		if g.Thread != 0 {
-			run = append(run, g)
-		}
-	}
-	return func(pc, sp uint64) uint64 { return r.systemSP(run, pc, sp) }
-}
-
-func (r *reader) systemSP(run []*Goroutine, pc, sp uint64) uint64 {
-	for _, g := range run {
-		if sp < g.lo || sp >= g.hi {
-			continue
-		}
-		at := uint64(g.Addr) + uint64(r.p.layout.GM)
-		for _, off := range []uint64{0, uint64(r.p.layout.GSchedSP), 0} { // its thread, which begins with g0, and its place
-			next, err := r.word(at)
-			if err != nil || next == 0 {
-				return 0
-			}
-			at = next + off
-		}
-		return at
-	}
-	end, idle, returned := sp, false, false
-	for range maxFrames {
-		s := r.spot(pc, returned)
-		if s == nil {
-			break
-		}
-		for _, f := range s.frames {
-			idle = idle || f.Function == waitsForWork
-		}
-		end += s.size
-		next, err := r.word(end)
-		if s.top || err != nil {
-			break
-		}
-		pc, end, returned = next, end+8, !s.exact
-	}
-	if idle {
-		return end
-	}
-	return sp
-}
-
-// waitsForWork is what a thread is in that has nothing to do.
-const waitsForWork = "runtime.stopm"
+// wait only where what they wait for is reached itself. Variables, and stacks of those that do not run, are read by the
+// collector's own maps (see roots and live). In an object each word counts that looks like an address, so that a leak
+// may be missed, and none is made up.
 
 // Bounds of what is searched.
 const (
-	maxHeap     = 512 << 20 // bytes in use
-	maxWritable = 256 << 20 // bytes of other memory
-	maxSpans    = 1 << 22
-	pageBytes   = 8 << 10
-	arenaBytes  = 64 << 20
-	pagesOf     = arenaBytes / pageBytes
+	maxHeap      = 512 << 20 // bytes in use
+	maxVariables = 256 << 20 // bytes
+	maxSpans     = 1 << 22
+	pageBytes    = 8 << 10
+	arenaBytes   = 64 << 20
+	pagesOf      = arenaBytes / pageBytes
 )
 
 // ErrNoHeap is of a program whose heap cannot be found.
@@ -90,12 +31,19 @@ var ErrNoHeap = errors.New("the program's symbols are stripped, which say where 
 // MayLeak reports whether a goroutine waits for what only others can give it.
 func (g *Goroutine) MayLeak() bool {
 	return g.Status == Waiting && !g.System && !g.Moved && g.Wait != "select (no cases)" &&
-		(strings.HasPrefix(g.Wait, "chan ") || g.Wait == "select" || strings.HasPrefix(g.Wait, "sync."))
+		(strings.HasPrefix(g.Wait, "chan ") || g.Wait == "select" || g.forSema())
 }
 
-// Leaked returns those of a dump's goroutines that nothing which can still run can wake. While the program runs the
-// answer is a guess: one that is read while the program stands is not.
-func (p *Program) Leaked(d *Dump, x Extent) ([]*Goroutine, error) {
+// forSema reports whether a goroutine waits as those do that lock, or wait for a group: before Go 1.24 no more is said
+// of the latter.
+func (g *Goroutine) forSema() bool {
+	return strings.HasPrefix(g.Wait, "sync.") || g.Wait == "semacquire"
+}
+
+// Leaked returns those of a dump's goroutines that nothing which can still run can wake. words are what threads have in
+// their registers that run goroutines. While the program runs the answer is a guess: one that is read while it stands is
+// not.
+func (p *Program) Leaked(d *Dump, words []uint64) ([]*Goroutine, error) {
 	if !slices.ContainsFunc(d.Goroutines, (*Goroutine).MayLeak) {
 		return nil, nil
 	}
@@ -107,7 +55,7 @@ func (p *Program) Leaked(d *Dump, x Extent) ([]*Goroutine, error) {
 		return nil, err
 	}
 	h.waiters(d)
-	if err := h.roots(x); err != nil {
+	if err := h.roots(words); err != nil {
 		return nil, err
 	}
 	var open []*Goroutine
@@ -144,6 +92,7 @@ func (p *Program) Leaked(d *Dump, x Extent) ([]*Goroutine, error) {
 type span struct {
 	lo, hi, elem uint64
 	scan         bool // objects may hold pointers
+	specials     uint64
 	data         []byte
 	seen         []uint64 // a bit for each object
 }
@@ -157,10 +106,17 @@ type heap struct {
 	aside   map[uint64]bool            // the runtime's own, not followed: goroutines, and their places in queues
 	objects map[uint64][]uint64        // what a goroutine waits for, by its address
 	stacks  [][2]uint64                // of goroutines
-	allm    uint64                     // where the runtime's list of threads begins
-	records []uint64                   // the runtime's own of spans, in order: they have the addresses of first objects
+	vars    map[string]uint64          // the runtime's, that are looked at
 	work    []uint64
 }
+
+// Variables of the runtime: the heap, the list of threads, and those of blocks of functions that are to be called.
+const (
+	heapVariable       = "runtime.mheap_"
+	threadsVariable    = "runtime.allm"
+	finalizersVariable = "runtime.allfin"
+	cleanupsVariable   = "runtime.gcCleanups"
+)
 
 // heap reads the list of spans.
 func (p *Program) heap() (*heap, error) {
@@ -168,12 +124,14 @@ func (p *Program) heap() (*heap, error) {
 	if err != nil {
 		return nil, ErrNoHeap
 	}
-	at := uint64(0)
+	vars := map[string]uint64{}
 	for _, s := range syms {
-		if s.Name == "runtime.mheap_" {
-			at = s.Value + p.bias
+		switch s.Name {
+		case heapVariable, threadsVariable, finalizersVariable, cleanupsVariable:
+			vars[s.Name] = s.Value + p.bias
 		}
 	}
+	at := vars[heapVariable]
 	if at == 0 {
 		return nil, ErrNoHeap
 	}
@@ -190,9 +148,9 @@ func (p *Program) heap() (*heap, error) {
 	if err := p.mem.Read(list, addrs); err != nil {
 		return nil, fmt.Errorf("read the list of spans: %w", err)
 	}
-	h := &heap{p: p, r: &reader{p: p, spots: map[uint64]*spot{}},
+	h := &heap{p: p, r: &reader{p: p, spots: map[uint64]*spot{}}, vars: vars,
 		pages: map[uint64]*[pagesOf]int32{}, aside: map[uint64]bool{}, objects: map[uint64][]uint64{}}
-	size := int(max(l.SpanStart, l.SpanPages, l.SpanElem, l.SpanClass, l.SpanState)) + 8
+	size := int(max(l.SpanStart, l.SpanPages, l.SpanElem, l.SpanClass, l.SpanState, l.SpanSpecials)) + 8
 	b := make([]byte, batch*size)
 	total := uint64(0)
 	for done := uint64(0); done < n; done += batch {
@@ -204,14 +162,12 @@ func (p *Program) heap() (*heap, error) {
 		if err := p.readMany(at, size, b[:k*size]); err != nil {
 			return nil, fmt.Errorf("read spans: %w", err)
 		}
-		h.records = append(h.records, at...)
 		for i := range at {
 			if total += h.add(b[i*size : (i+1)*size]); total > maxHeap {
 				return nil, fmt.Errorf("its heap has more than %d MB", maxHeap>>20)
 			}
 		}
 	}
-	slices.Sort(h.records)
 	return h, nil
 }
 
@@ -229,7 +185,8 @@ func (h *heap) add(b []byte) uint64 {
 	if b[l.SpanState] == 0 || lo%pageBytes != 0 || lo == 0 || n == 0 || n > 1<<28 {
 		return 0
 	}
-	s := span{lo: lo, hi: lo + n*pageBytes, elem: elem, scan: b[l.SpanClass]&spanNoScan == 0}
+	s := span{lo: lo, hi: lo + n*pageBytes, elem: elem, scan: b[l.SpanClass]&spanNoScan == 0,
+		specials: binary.LittleEndian.Uint64(b[l.SpanSpecials:])}
 	used := b[l.SpanState] == spanInUse && elem > 0 && elem <= s.hi-lo
 	number := int32(0)
 	if used {
@@ -285,7 +242,7 @@ func (h *heap) waiters(d *Dump) {
 	gs := map[uint64]*Goroutine{}
 	for _, g := range d.Goroutines {
 		gs[uint64(g.Addr)] = g
-		h.aside[uint64(g.Addr)] = true
+		h.setAside(uint64(g.Addr))
 		for _, c := range g.Channels {
 			h.objects[uint64(g.Addr)] = append(h.objects[uint64(g.Addr)], uint64(c.Addr))
 		}
@@ -307,7 +264,7 @@ func (h *heap) waiters(d *Dump) {
 			if g.Wait == condWait {
 				queued[s.lo+at] = g
 			}
-			if elem := word(l.SudogElem); elem != 0 && strings.HasPrefix(g.Wait, "sync.") {
+			if elem := word(l.SudogElem); elem != 0 && g.forSema() {
 				h.objects[uint64(g.Addr)] = append(h.objects[uint64(g.Addr)], elem)
 			}
 		}
@@ -362,48 +319,6 @@ func (h *heap) load(s *span) error {
 	return nil
 }
 
-// roots follows what is reached always: variables, all memory that is not the heap's, and what goroutines have in hand.
-func (h *heap) roots(x Extent) error {
-	if err := h.processors(); err != nil {
-		return err
-	}
-	total := uint64(0)
-	for _, r := range x.Writable {
-		for lo := r[0]; lo < r[1]; {
-			hi := min(r[1], (lo/arenaBytes+1)*arenaBytes)
-			if h.pages[lo/arenaBytes] == nil {
-				if total += hi - lo; total > maxWritable {
-					return fmt.Errorf("it has more than %d MB beside its heap", maxWritable>>20)
-				}
-				h.words(lo, hi)
-			}
-			lo = hi
-		}
-	}
-	for _, w := range x.Words {
-		h.mark(w)
-	}
-	return h.follow()
-}
-
-// processors takes the runtime's own of processors aside: they keep what the collector of garbage saw last. Only their
-// timers lead to what is the program's.
-func (h *heap) processors() error {
-	list, err := h.r.processors()
-	if err != nil {
-		return err
-	}
-	for _, at := range list {
-		h.aside[at] = true
-		timers, err := h.r.word(at + uint64(h.p.layout.PTimers))
-		if err != nil {
-			return fmt.Errorf("read a processor's timers: %w", err)
-		}
-		h.mark(timers)
-	}
-	return nil
-}
-
 // stack follows what a goroutine has.
 func (h *heap) stack(g *Goroutine) error {
 	rests := g.Status == Waiting || g.Status == Runnable || g.Status == Syscall
@@ -416,7 +331,7 @@ func (h *heap) stack(g *Goroutine) error {
 	}
 	h.words(lo, g.hi)
 	if s, n := h.find(uint64(g.Addr)); s != nil { // what it defers, and the like
-		h.words(s.lo+n*s.elem, s.lo+(n+1)*s.elem)
+		h.words(uint64(g.Addr)+h.p.behindStack(), s.lo+(n+1)*s.elem)
 	}
 	return h.follow()
 }
@@ -426,7 +341,7 @@ const chunk = 1 << 20
 
 // words marks what the words of a stretch of memory lead to. What cannot be read has none.
 func (h *heap) words(lo, hi uint64) {
-	b, record := make([]byte, min(hi-lo, chunk)), uint64(h.p.layout.SpanElem)+16
+	b := make([]byte, min(hi-lo, chunk))
 	for ; lo < hi; lo += chunk {
 		part := b[:min(hi-lo, chunk)]
 		if h.p.mem.Read(lo, part) != nil {
@@ -437,16 +352,8 @@ func (h *heap) words(lo, hi uint64) {
 				}
 			}
 		}
-		k, _ := slices.BinarySearch(h.records, lo)
-		k = max(k-1, 0)
 		for i := 0; i+8 <= len(part); i += 8 {
-			at := lo + uint64(i)
-			for k < len(h.records) && h.records[k]+record <= at {
-				k++
-			}
-			if k == len(h.records) || at < h.records[k] {
-				h.mark(binary.LittleEndian.Uint64(part[i:]))
-			}
+			h.mark(binary.LittleEndian.Uint64(part[i:]))
 		}
 	}
 }

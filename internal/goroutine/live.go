@@ -180,7 +180,8 @@ func (s *liveStack) variables(f function, arguments, end uint64) bool {
 // mark follows what was found, with what the runtime keeps of the goroutine: what it defers, and the like.
 func (s *liveStack) mark(g *Goroutine) {
 	if in, n := s.h.find(uint64(g.Addr)); in != nil && s.h.load(in) == nil {
-		for own := in.data[n*in.elem:][:in.elem]; len(own) >= wordBytes; own = own[wordBytes:] {
+		own := in.data[uint64(g.Addr)+s.h.p.behindStack()-in.lo : (n+1)*in.elem]
+		for ; len(own) >= wordBytes; own = own[wordBytes:] {
 			s.words = append(s.words, binary.LittleEndian.Uint64(own))
 		}
 	}

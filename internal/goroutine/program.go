@@ -40,6 +40,8 @@ type Program struct {
 	ways    map[string]function // see rangeOf
 	reasons []string            // why goroutines wait
 	main    uint64              // runtime.main
+
+	moduleAt uint64 // the module's description
 }
 
 // Source is where a layout comes from that is not in our table.
@@ -128,7 +130,7 @@ func (p *Program) module(table, names uint64) error {
 			if text == 0 || first > etext || last > etext || gofunc < p.bias {
 				continue
 			}
-			p.text, p.etext = text, etext
+			p.text, p.etext, p.moduleAt = text, etext, s.Addr+p.bias+uint64(at)
 			p.table.gofunc = func(off uint32, b []byte) error { return p.fileAt(gofunc-p.bias+uint64(off), b) }
 			return nil
 		}
@@ -154,6 +156,10 @@ func (p *Program) Reason(n int) string {
 	}
 	return p.reasons[n]
 }
+
+// behindStack is how far into what the runtime has of a goroutine the bounds of its stack are behind one: the end of a
+// stack is no pointer, but may be where an object begins.
+func (p *Program) behindStack() uint64 { return uint64(p.layout.GStackHi) + wordBytes }
 
 // ChanLock is where in a channel its lock is.
 func (p *Program) ChanLock() uint32 { return p.layout.ChanLock }

@@ -166,11 +166,7 @@ const (
 // more while it stands.
 func (p *process) leaksOf(ctx context.Context, code *goroutine.Program,
 	d *goroutine.Dump) ([]collector.Deadlock, error) {
-	x, err := p.extent(code, d)
-	if err != nil {
-		return nil, err
-	}
-	found, err := code.Leaked(d, x)
+	found, err := code.Leaked(d, inHand(d))
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -179,10 +175,7 @@ func (p *process) leaksOf(ctx context.Context, code *goroutine.Program,
 		stands := p.whileHalted(ctx, func() {
 			var d *goroutine.Dump
 			if d, err = code.Read(); err == nil {
-				x, err = p.extent(code, d)
-			}
-			if err == nil {
-				sure, err = code.Leaked(d, x)
+				sure, err = code.Leaked(d, inHand(d))
 			}
 		})
 		if err := cmp.Or(stands, err); err != nil {
@@ -251,45 +244,15 @@ func leakOf(list []*goroutine.Goroutine, root string) collector.Deadlock {
 	return dead
 }
 
-// extent is the process's memory, with what the threads that run goroutines have in their registers, where they stand.
-// Without all of its memory nothing would seem to be reached. What lies below the part of a thread's stack that is in
-// use is left out: it has what the runtime did there last.
-func (p *process) extent(code *goroutine.Program, d *goroutine.Dump) (x goroutine.Extent, err error) {
-	all, err := readMaps(p.pid)
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("process %d has no memory: it has ended", p.pid)
-	}
-	if err != nil {
-		return x, err
-	}
-	inUse, systemSP := map[int]uint64{}, code.SystemSP(d) // of stacks of threads, from where
-	for _, tid := range listThreads(p.pid) {
-		pc, sp, _ := waitsAt(p.pid, tid)
-		if regs, err := ptrace.GetRegs(tid); err == nil {
-			pc, sp = regs.Rip, regs.Rsp
-		}
-		if sp = systemSP(pc, sp); sp == 0 {
-			continue
-		}
-		for i, m := range all {
-			// a page that nobody can read lies below a stack, and nothing else between them
-			if sp >= m.lo && sp < m.hi && i > 0 && all[i-1].hi == m.lo && !all[i-1].read && !all[i-1].write {
-				inUse[i] = max(sp-redZone, m.lo)
-			}
-		}
-	}
-	for i, m := range all {
-		if m.write && !m.shared && m.path != "[stack]" {
-			x.Writable = append(x.Writable, [2]uint64{max(m.lo, inUse[i]), m.hi})
-		}
-	}
+// inHand is what the threads that run goroutines have in their registers, where they stand.
+func inHand(d *goroutine.Dump) (words []uint64) {
 	for _, g := range d.Goroutines {
 		regs, err := ptrace.GetRegs(g.Thread)
 		if g.Thread == 0 || err != nil {
 			continue
 		}
-		x.Words = append(x.Words, regs.Rax, regs.Rbx, regs.Rcx, regs.Rdx, regs.Rsi, regs.Rdi, regs.Rbp, regs.R8, regs.R9,
+		words = append(words, regs.Rax, regs.Rbx, regs.Rcx, regs.Rdx, regs.Rsi, regs.Rdi, regs.Rbp, regs.R8, regs.R9,
 			regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15)
 	}
-	return x, nil
+	return words
 }

@@ -19,6 +19,7 @@ var (
 	closing func()
 	box     = make(chan any, 4)
 	never   = make(chan int)
+	late    func() // is called behind the last collection of garbage
 )
 
 type holder struct {
@@ -144,6 +145,12 @@ func begin(what, by string) {
 	case "syscall":
 		r, w, _ := os.Pipe()
 		go func() { b := []byte{0}; r.Read(b); runtime.KeepAlive(w); runtime.KeepAlive(x) }()
+	case "finalizer": // by an object that is gone, to whose end something is to be done
+		late = func() { runtime.SetFinalizer(&holder{"a", nil, x}, func(h *holder) { runtime.KeepAlive(h.what) }) }
+	case "finalizes": // by what is to be done
+		late = func() { runtime.SetFinalizer(&holder{"a", nil, 1}, func(*holder) { runtime.KeepAlive(x) }) }
+	case "cleanup":
+		late = func() { cleanup(&holder{"a", nil, 1}, x) }
 	case "context":
 		ctx, cancel := context.WithCancel(context.Background())
 		go func() { <-ctx.Done() }()
@@ -179,6 +186,11 @@ func main() {
 	churn(40)
 	time.Sleep(20 * time.Millisecond)
 	runtime.GC()
+	if late != nil {
+		late()
+		late = nil
+		churn(20)
+	}
 	fmt.Println("ready")
 	time.Sleep(time.Minute)
 }
