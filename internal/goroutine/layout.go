@@ -9,7 +9,7 @@ import (
 // Layout is where the runtime of one version of Go has what is looked at: offsets in its structures, in bytes.
 type Layout struct {
 	ModuleText, ModuleEtext, ModuleGofunc uint32
-	ModuleData, ModuleNext                uint32 // variables, from and to, and those that begin with zeros; the next module
+	ModuleData, ModuleNext                uint32 // variables, from and to, and those of zeros; the next module
 	ModuleMasks                           uint32 // two of a length and an address: which words of the latter are pointers
 
 	GStackLo, GStackHi, GSchedSP, GSchedPC, GSyscallSP, GSyscallPC, GM, GStatus, GID, GWaitReason, GGopc, GStartpc,

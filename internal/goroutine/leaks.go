@@ -41,8 +41,8 @@ func (g *Goroutine) forSema() bool {
 }
 
 // Leaked returns those of a dump's goroutines that nothing which can still run can wake. words are what threads have in
-// their registers that run goroutines. While the program runs the answer is a guess: one that is read while it stands is
-// not.
+// their registers that run goroutines. While the program runs the answer is a guess: one that is read while it stands
+// is not.
 func (p *Program) Leaked(d *Dump, words []uint64) ([]*Goroutine, error) {
 	if !slices.ContainsFunc(d.Goroutines, (*Goroutine).MayLeak) {
 		return nil, nil
