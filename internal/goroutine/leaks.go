@@ -30,9 +30,12 @@ var ErrNoHeap = errors.New("the program's symbols are stripped, which say where 
 
 // MayLeak reports whether a goroutine waits for what only others can give it.
 func (g *Goroutine) MayLeak() bool {
-	return g.Status == Waiting && !g.System && !g.Moved && g.Wait != "select (no cases)" &&
-		(strings.HasPrefix(g.Wait, "chan ") || g.Wait == "select" || g.forSema())
+	return g.Status == Waiting && !g.System && !g.Moved && (strings.HasPrefix(g.Wait, "chan ") || g.Wait == "select" ||
+		g.Wait == forEver && g.ID != 1 || g.forSema())
 }
+
+// forEver is why one waits that has a select without cases: as the first one may on purpose.
+const forEver = "select (no cases)"
 
 // forSema reports whether a goroutine waits as those do that lock, or wait for a group: before Go 1.24 no more is said
 // of the latter.
@@ -54,13 +57,17 @@ func (p *Program) Leaked(d *Dump, words []uint64) ([]*Goroutine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.own(); err != nil {
+		return nil, err
+	}
 	h.waiters(d)
 	if err := h.roots(words); err != nil {
 		return nil, err
 	}
 	var open []*Goroutine
 	for _, g := range d.Goroutines {
-		if g.MayLeak() && (len(h.objects[uint64(g.Addr)]) > 0 || strings.Contains(g.Wait, "nil chan")) {
+		alone := g.Wait == forEver || strings.Contains(g.Wait, "nil chan")
+		if g.MayLeak() && (alone || len(h.objects[uint64(g.Addr)]) > 0) {
 			open = append(open, g)
 			continue
 		}
@@ -261,10 +268,11 @@ func (h *heap) waiters(d *Dump) {
 				continue
 			}
 			h.aside[s.lo+at] = true
-			if g.Wait == condWait {
+			if g.Wait == condWait && !h.isAside(word(l.SudogElem)) {
 				queued[s.lo+at] = g
 			}
-			if elem := word(l.SudogElem); elem != 0 && g.forSema() {
+			// a list of goroutines may be as large
+			if elem := word(l.SudogElem); elem != 0 && g.forSema() && !h.isAside(elem) {
 				h.objects[uint64(g.Addr)] = append(h.objects[uint64(g.Addr)], elem)
 			}
 		}

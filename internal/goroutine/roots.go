@@ -11,7 +11,7 @@ import (
 
 // roots follows what is reached always, and what goroutines have in hand.
 func (h *heap) roots(words []uint64) error {
-	for _, step := range []func() error{h.processors, h.own, h.variables, h.finalizers} {
+	for _, step := range []func() error{h.variables, h.finalizers} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -27,6 +27,19 @@ func (h *heap) setAside(addr uint64) {
 	if s, n := h.find(addr); s != nil {
 		h.aside[s.lo+n*s.elem] = true
 	}
+}
+
+func (h *heap) isAside(addr uint64) bool {
+	s, n := h.find(addr)
+	return s != nil && h.aside[s.lo+n*s.elem]
+}
+
+// own takes aside what the runtime has of its own. What lies there next to each other means nothing.
+func (h *heap) own() error {
+	if err := h.processors(); err != nil {
+		return err
+	}
+	return h.threads()
 }
 
 // processors takes the runtime's own of processors aside: they keep what the collector of garbage saw last. Only their
@@ -47,9 +60,9 @@ func (h *heap) processors() error {
 	return nil
 }
 
-// own takes aside what the runtime has of goroutines, dead ones too, and of threads with the goroutines of their other
-// stacks: the end of a stack is where the next object begins.
-func (h *heap) own() error {
+// threads takes aside what the runtime has of goroutines, dead ones too, and of threads with the goroutines of their
+// other stacks: the end of a stack is where the next object begins.
+func (h *heap) threads() error {
 	list, _, err := h.p.pointers()
 	if err != nil {
 		return err
