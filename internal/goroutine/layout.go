@@ -64,8 +64,10 @@ func (l *Layout) members() []member {
 		{&l.PTimerFirst, []string{"p.timers.minWhenHeap", "p.timer0When"}},
 		{&l.TimerWhen, []string{"timer.when"}}, {&l.TimerFunc, []string{"timer.f"}}, {&l.TimerArg, []string{"timer.arg"}},
 		{&l.TimerState, []string{"timer.state", "timer.status"}},
-		{&l.SudogG, []string{"sudog.g"}}, {&l.SudogElem, []string{"sudog.elem"}}, {&l.SudogLink, []string{"sudog.waitlink"}},
-		{&l.SudogChan, []string{"sudog.c"}},
+		{&l.SudogG, []string{"sudog.g"}}, {&l.SudogLink, []string{"sudog.waitlink"}},
+		// while the runtime looks for leaks itself its pointers are nil, and what they were are numbers
+		{&l.SudogElem, []string{"sudog.elem.vu", "sudog.elem"}},
+		{&l.SudogChan, []string{"sudog.c.maybeTraceablePtr.vu", "sudog.c"}},
 		{&l.ChanCount, []string{"hchan.qcount"}}, {&l.ChanSize, []string{"hchan.dataqsiz"}},
 		{&l.ChanClosed, []string{"hchan.closed"}}, {&l.ChanLock, []string{"hchan.lock"}},
 		{&l.HeapSpans, []string{"mheap.allspans"}}, {&l.SpanStart, []string{"mspan.startAddr"}},

@@ -47,7 +47,7 @@ var (
 		l.GParent, l.GGopc, l.GStartpc, l.GWaiting = 280, 288, 304, 320
 		l.PTimers, l.PTimerFirst = 13680, 13720
 		l.ModuleMasks, l.ModuleNext = 544, 584
-		l.SudogLink, l.SudogChan = 72, 88
+		l.SudogElem, l.SudogLink, l.SudogChan = 32, 72, 96
 	})
 )
 
