@@ -67,7 +67,7 @@ func TestGoTracebacks(t *testing.T) {
 			t.Errorf("%s ended with %+v and wrote\n%s\nwant\n%s", how, st, got, want.String())
 		}
 	}
-	frame := regexp.MustCompile(`^(main|runtime|time|sync|syscall|os|internal/[\w/]+)\.\S+\(.*\)$|^\t\S+\.(go|s):\d+`)
+	frame := regexp.MustCompile(`^(main|runtime|fmt|time|sync|syscall|os|internal/[\w/]+)\.\S+\(.*\)$|^\t\S+\.(go|s):\d+`)
 	other := regexp.MustCompile(`^(SIGQUIT: quit|PC=|goroutine \d+|created by |\tgoroutine running on other thread; stack unavailable$|r[0-9a-z]+ +0x|rflags |[cdefgs]s  |$|` +
 		`-----|\.\.\.additional frames|exit status)`)
 	turns := 2

@@ -43,6 +43,7 @@ type feed struct {
 	depth     func() int // of values, where a function does not say
 	functions map[uint32]function
 	known     map[string]event.FuncID // functions of all feeds: see rounds
+	names     map[string]bool         // theirs
 	lanes     map[uint32]*lane
 	refused   int64 // records that make no sense
 	streams   map[int]*stream
@@ -77,7 +78,7 @@ type lane struct {
 
 func newFeed(sink collector.Sink, log *slog.Logger, pid int, nonce string, depth func() int) *feed {
 	return &feed{sink: sink, log: log, pid: pid, nonce: nonce, startMono: sink.StartMono(), depth: depth,
-		functions: map[uint32]function{}, known: map[string]event.FuncID{}, lanes: map[uint32]*lane{},
+		functions: map[uint32]function{}, known: map[string]event.FuncID{}, names: map[string]bool{}, lanes: map[uint32]*lane{},
 		streams: map[int]*stream{}}
 }
 
@@ -186,7 +187,7 @@ func (f *feed) function(r *record) {
 			Name: fn.Name, File: fn.File, Line: max(fn.Line, 0), Module: fn.Module, Language: fn.Language,
 			Layout: value.NewTree(fn.Params, depth).Marshal(),
 		})
-		f.known[key] = id
+		f.known[key], f.names[fn.Name] = id, true
 	}
 	of := function{id: id, name: fn.Name}
 	if f.secrets != nil && f.secrets.Result(fn.Name) {

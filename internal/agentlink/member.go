@@ -212,7 +212,7 @@ func (m *Member) state() collector.Status {
 				pid))
 	}
 	matched := map[int]int{}
-	var known []string
+	var known, told []string
 	for _, ap := range m.link.applied() {
 		st.Hooked, st.Matched = max(st.Hooked, ap.Functions), max(st.Matched, ap.Functions+len(ap.Unhookable))
 		for _, r := range ap.Rules {
@@ -234,7 +234,19 @@ func (m *Member) state() collector.Status {
 		}
 	}
 	for _, r := range rulesOf(probes) {
-		p := collector.ProbeStatus{Pattern: probes[r.ID].Pattern, Matched: matched[r.ID], Hooked: matched[r.ID]}
+		n := matched[r.ID]
+		if n == 0 && !r.Not && r.On == "name" {
+			if told == nil {
+				told = m.link.rounds.told()
+				known = append(known, told...)
+			}
+			for _, name := range told {
+				if Named(r.Glob, name) {
+					n++
+				}
+			}
+		}
+		p := collector.ProbeStatus{Pattern: probes[r.ID].Pattern, Matched: n, Hooked: n}
 		if p.Matched == 0 && !r.Not && r.On == "name" && len(known) > 0 {
 			p.Warning = fmt.Sprintf(
 				"%s matches no %s function that is loaded; one that is loaded later is traced from its first call on", p.Pattern,

@@ -3,9 +3,11 @@ package agentlink
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,11 +40,20 @@ type rounds struct {
 	feeds map[string]*feed
 	seen  map[string]bool         // names of first segments that are read
 	known map[string]event.FuncID // functions, by what agents tell of them: one is registered once, whoever has it
+	names map[string]bool         // theirs
 	n     int                     // rounds
 	busy  bool                    // the last one had records
 	dirAt time.Time               // when the folder had changed last, when it was read
 	gone  int64                   // records that made no sense, of processes that have ended
 	broke []error                 // of streams that could not be read on
+}
+
+// told is the functions that agents have told of. They were hooked when they were loaded, perhaps behind the last word of
+// an agent that is gone.
+func (r *rounds) told() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.names))
 }
 
 // complaints say what of the agents' records is not on the timeline.
@@ -64,7 +75,7 @@ func (r *rounds) complaints() (out []string) {
 
 func (r *rounds) init(l *Link) {
 	r.l, r.kick, r.stop = l, make(chan struct{}, 1), make(chan struct{})
-	r.feeds, r.seen, r.known = map[string]*feed{}, map[string]bool{}, map[string]event.FuncID{}
+	r.feeds, r.seen, r.known, r.names = map[string]*feed{}, map[string]bool{}, map[string]event.FuncID{}, map[string]bool{}
 }
 
 func (r *rounds) wake() {
@@ -255,7 +266,7 @@ func (r *rounds) discover() {
 		if f == nil {
 			f = newFeed(r.l.opts.Sink, r.l.log, k.pid, k.nonce, func() int { return r.l.opts.Depth })
 			f.secrets = r.l.opts.Secrets
-			f.known = r.known
+			f.known, f.names = r.known, r.names
 			r.feeds[id] = f
 		}
 		if f.streams[k.number] == nil {

@@ -34,6 +34,10 @@ func (g *Goroutine) MayLeak() bool {
 		g.Wait == forEver && g.ID != 1 || g.forSema())
 }
 
+// Uses reports whether a thread that runs a goroutine, and has its stack pointer there, is in the program's own code: the
+// runtime's, which looks for garbage, say, has stacks of its own.
+func (g *Goroutine) Uses(sp uint64) bool { return !g.System && sp >= g.lo && sp < g.hi }
+
 // forEver is why one waits that has a select without cases: as the first one may on purpose.
 const forEver = "select (no cases)"
 
@@ -66,6 +70,9 @@ func (p *Program) Leaked(d *Dump, words []uint64) ([]*Goroutine, error) {
 	}
 	var open []*Goroutine
 	for _, g := range d.Goroutines {
+		if g.System { // what a collector of garbage has in hand means nothing
+			continue
+		}
 		alone := g.Wait == forEver || strings.Contains(g.Wait, "nil chan")
 		if g.MayLeak() && (alone || len(h.objects[uint64(g.Addr)]) > 0) {
 			open = append(open, g)

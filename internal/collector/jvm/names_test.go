@@ -54,27 +54,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestPatterns(t *testing.T) {
-	const name = "shop.sub.Order.Line.total"
-	for glob, want := range map[string]bool{
-		name: true, "Order.Line.total": true, "Line.total": true, "sub.Order.Line.total": true, "total": false,
-		"*.total": true, "**": true, "**total": true, "shop.**": true, "shop.*": false, "shop.*.total": false,
-		"shop.**.total": true, "shop.**.sub.Order.Line.total": true, "Line.t?tal": true, "Line?total": false, "ne.total": false,
-		"Line.to": false, "shop.sub.Order.*.*": true, "": false,
-	} {
-		if got := named(glob, name); got != want {
-			t.Errorf("named(%q) = %v, want %v", glob, got, want)
-		}
-	}
-}
-
-// FuzzPatterns: a name is found by itself, whatever else is asked.
-func FuzzPatterns(f *testing.F) {
-	f.Add("shop.**.total*", "shop.Order.total")
-	f.Fuzz(func(t *testing.T, glob, name string) {
-		if len(glob) < 30 && len(name) < 60 {
-			named(glob, name)
-		}
+func FuzzNames(f *testing.F) {
+	f.Add("shop.Order.total")
+	f.Fuzz(func(t *testing.T, name string) {
 		shown(name)
 		methodName(name)
 	})

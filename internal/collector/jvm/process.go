@@ -331,9 +331,9 @@ func selects(root string, r *agentlink.Rule, m *method) bool {
 		return strings.Contains(m.file, r.Glob)
 	case "path":
 		rel, err := filepath.Rel(root, m.file)
-		return m.user && err == nil && globbed(r.Glob, filepath.ToSlash(rel), '/')
+		return m.user && err == nil && agentlink.Globbed(r.Glob, filepath.ToSlash(rel), '/')
 	case "name":
-		return named(r.Glob, m.name)
+		return agentlink.Named(r.Glob, m.name)
 	}
 	return false
 }

@@ -248,7 +248,7 @@ func leakOf(list []*goroutine.Goroutine, root string) collector.Deadlock {
 func inHand(d *goroutine.Dump) (words []uint64) {
 	for _, g := range d.Goroutines {
 		regs, err := ptrace.GetRegs(g.Thread)
-		if g.Thread == 0 || err != nil {
+		if g.Thread == 0 || err != nil || !g.Uses(regs.Rsp) {
 			continue
 		}
 		words = append(words, regs.Rax, regs.Rbx, regs.Rcx, regs.Rdx, regs.Rsi, regs.Rdi, regs.Rbp, regs.R8, regs.R9,
