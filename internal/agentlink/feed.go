@@ -78,7 +78,8 @@ type lane struct {
 
 func newFeed(sink collector.Sink, log *slog.Logger, pid int, nonce string, depth func() int) *feed {
 	return &feed{sink: sink, log: log, pid: pid, nonce: nonce, startMono: sink.StartMono(), depth: depth,
-		functions: map[uint32]function{}, known: map[string]event.FuncID{}, names: map[string]bool{}, lanes: map[uint32]*lane{},
+		functions: map[uint32]function{}, known: map[string]event.FuncID{}, names: map[string]bool{},
+		lanes:   map[uint32]*lane{},
 		streams: map[int]*stream{}}
 }
 

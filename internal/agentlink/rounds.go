@@ -48,8 +48,8 @@ type rounds struct {
 	broke []error                 // of streams that could not be read on
 }
 
-// told is the functions that agents have told of. They were hooked when they were loaded, perhaps behind the last word of
-// an agent that is gone.
+// told is the functions that agents have told of. They were hooked when they were loaded, perhaps behind the last word
+// of an agent that is gone.
 func (r *rounds) told() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,8 +34,8 @@ func (g *Goroutine) MayLeak() bool {
 		g.Wait == forEver && g.ID != 1 || g.forSema())
 }
 
-// Uses reports whether a thread that runs a goroutine, and has its stack pointer there, is in the program's own code: the
-// runtime's, which looks for garbage, say, has stacks of its own.
+// Uses reports whether a thread that runs a goroutine, and has its stack pointer there, is in the program's own code:
+// the runtime's, which looks for garbage, say, has stacks of its own.
 func (g *Goroutine) Uses(sp uint64) bool { return !g.System && sp >= g.lo && sp < g.hi }
 
 // forEver is why one waits that has a select without cases: as the first one may on purpose.
