@@ -48,3 +48,49 @@ func TestProgramsThroughScripts(t *testing.T) {
 		t.Errorf("status after the end: %+v", st)
 	}
 }
+
+// TestMatchedNothing: of a pattern that no function was found for, the status of an interpreter's program that had ended
+// said nothing: while it ran, one might have been loaded later.
+func TestMatchedNothing(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedCommand(t, "python3")
+	dir := project(t, map[string]string{
+		"run.py": "def main():\n    import late\n    print(late.add(1, 2))\nmain()\n", "late.py": "def add(a, b):\n    return a + b\n",
+		"run.js": "console.log(require('./late').add(1, 2));\n", "late.js": "exports.add = (a, b) => a + b;\n",
+	})
+	s := strobetest.Start(t, nil)
+	for program, file := range map[string]string{"python3": "run.py", "node": "run.js"} {
+		strobetest.NeedCommand(t, program)
+		l := s.Launch(t, program, dir, []string{file}, args{"cwd": dir, "trace": []string{"late.**", "nowhere.**"}})
+		said := strings.Join(s.WaitEnd(t, l.SessionID, 30*time.Second).Warnings, "\n")
+		if !strings.Contains(said, "nowhere.** has matched no function") || strings.Contains(said, "late.** has matched") {
+			t.Errorf("%s: the status says %q", program, said)
+		}
+		if n := s.Count(t, l.SessionID, "function_exit", "late.add"); n != 1 {
+			t.Errorf("%s: %d calls are recorded, want 1", program, n)
+		}
+	}
+}
+
+// TestCompiledModules: of a pattern that names functions of Python's and more that are compiled, as of packages by mypyc,
+// the status said nothing of these.
+func TestCompiledModules(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedCommand(t, "python3")
+	dir := project(t, map[string]string{
+		"run.py":  "import fast, slow\nprint(fast.one() + slow.one())\n",
+		"fast.py": "from math import sin, cos, tan\ndef one():\n    return sin(1)\n",
+		"slow.py": "from math import sin\ndef one():\n    return sin(1)\ndef two():\n    pass\n",
+	})
+	s := strobetest.Start(t, nil)
+	for pattern, want := range map[string]bool{"fast.**": true, "slow.**": false} {
+		l := s.Launch(t, "python3", dir, []string{"run.py"}, args{"cwd": dir, "trace": []string{pattern}})
+		said := strings.Join(append(l.Warnings, s.WaitEnd(t, l.SessionID, 30*time.Second).Warnings...), "\n")
+		if got := strings.Contains(said, "are written in C, as fast."); got != want {
+			t.Errorf("%s: the status says %q", pattern, said)
+		}
+		if n := s.Count(t, l.SessionID, "function_exit", ""); n != 1 {
+			t.Errorf("%s: %d calls are recorded, want 1", pattern, n)
+		}
+	}
+}

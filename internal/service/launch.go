@@ -274,6 +274,25 @@ func appendProbeWarnings(w []string, probes []collector.ProbeStatus) []string {
 	return w
 }
 
+// matchedNothing says of a program that has ended which patterns no function was found for: while it ran, one might have
+// been loaded later.
+func matchedNothing(state *session.State) (w []string) {
+	if state.Status == session.Running || state.Status == session.Paused || len(state.PIDs) > 0 {
+		return nil
+	}
+	for _, p := range state.Trace.Probes {
+		if p.Matched > 0 || strings.HasPrefix(p.Pattern, "!") || strings.HasPrefix(p.Pattern, "@") {
+			continue
+		}
+		_, near, _ := strings.Cut(p.Warning, "; did you mean")
+		if near != "" {
+			near = "; did you mean" + near
+		}
+		w = append(w, p.Pattern+" has matched no function that was loaded"+near)
+	}
+	return w
+}
+
 // checkPatterns tests all patterns before any takes effect.
 func (s *Service) checkPatterns(patterns []string) error {
 	for _, p := range patterns {

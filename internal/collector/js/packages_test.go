@@ -44,6 +44,31 @@ function_exit main pack.lib.twice.add 8
 	}
 }
 
+// TestPackageAlone: of a program that is a package's itself, as npx runs it, and has no file of the user's, nothing was
+// traced by the package's name.
+func TestPackageAlone(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeAll(t, dir, map[string]string{
+		"node_modules/tool/bin/tool.js": "console.log(require('../lib/add').add(1, 2));\n",
+		"node_modules/tool/lib/add.js":  "exports.add = function add(a, b) { return a + b; };\n",
+		"node_modules/.bin/tool":        "require('../tool/bin/tool.js');\n",
+	})
+	for _, in := range strobetest.Nodes(t) {
+		for glob, want := range map[string]string{
+			"tool.**":  "function_enter main tool.lib.add.add {\"a\":1,\"b\":2}\nfunction_exit main tool.lib.add.add 3",
+			"other.**": "",
+		} {
+			r := runIn(t, in, dir, []agentlink.Rule{{ID: 1, Glob: glob, On: "name", Depth: 3}},
+				filepath.Join(dir, "node_modules/.bin/tool"))
+			same(t, in.Name+"'s output", r.stdout, "3\nexit status 0")
+			same(t, in.Name+"'s calls by "+glob, r.calls, want)
+		}
+	}
+}
+
 // writeAll writes files below a folder.
 func writeAll(t *testing.T, dir string, files map[string]string) {
 	t.Helper()

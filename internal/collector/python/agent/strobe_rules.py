@@ -345,26 +345,27 @@ def _applied(rules, hooked, all_loaded):
                 if rules.depth(module, name, code.co_filename):
                     functions += 1
             (names if file.user else packages).append((module, name))
-    unmatched = [r for r in rules.rules if r.on == "name" and not r.out and not matched[r.id]]
-    if not unmatched or not all_loaded:
-        return matched, functions, [], []
-    near = [module + "." + name for module, name in (names + packages)[:NEAR]]
-    return matched, functions, _in_c(unmatched), near
+    named = [r for r in rules.rules if r.on == "name" and not r.out]
+    unmatched = [r for r in named if not matched[r.id]]
+    in_c = _in_c([r for r in named if r.glob.head or not matched[r.id]], matched)
+    near = names + packages if unmatched and all_loaded else []
+    return matched, functions, in_c, [module + "." + name for module, name in near[:NEAR]]
 
 
 _BUILTIN = type(len)
 
 
-def _in_c(unmatched):
-    """Names of functions in C that rules without a match would take: these have no events of ours."""
-    found = []
-    for m in list(sys.modules.values()):
+def _in_c(rules, matched):
+    """Names of functions in C, which have no events of ours, that rules take which take more of these than of Python's:
+    packages are compiled (mypyc, Cython)."""
+    found = {r.id: [] for r in rules}
+    for m in list(sys.modules.values()) if rules else ():
         if type(m) is not type(sys):
             continue
         module = module_name(m.__dict__)
         for name, v in list(m.__dict__.items()):
             if type(v) is _BUILTIN and type(name) is str:
-                for r in unmatched:
-                    if len(found) < 20 and r.glob.match(module + "." + name):
-                        found.append(module + "." + name)
-    return found
+                for r in rules:
+                    if r.glob.match(module + "." + name):
+                        found[r.id].append(module + "." + name)
+    return [name for i, names in found.items() if len(names) > matched[i] for name in names][:20]

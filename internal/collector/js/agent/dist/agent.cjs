@@ -33,7 +33,7 @@ __export(agent_exports, {
 });
 module.exports = __toCommonJS(agent_exports);
 var import_node_fs2 = __toESM(require("node:fs"), 1);
-var import_node_path = __toESM(require("node:path"), 1);
+var import_node_path2 = __toESM(require("node:path"), 1);
 
 // src/threads.js
 var threads = () => require("node:worker_threads");
@@ -199,11 +199,24 @@ function readSet(folder) {
 }
 
 // src/rules.js
+var import_node_path = __toESM(require("node:path"), 1);
 function isUserFile(file, root) {
   return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
 }
 function isMadeOfUserFiles(file) {
   return file.includes("/node_modules/.vite-temp/");
+}
+function moduleOf(file, root) {
+  const packages = file.lastIndexOf("/node_modules/");
+  const below = packages >= 0 ? file.slice(packages + 14) : isUserFile(file, root) ? import_node_path.default.relative(root, file) : import_node_path.default.basename(file);
+  return below.replace(/\.[cm]?[jt]sx?$/, "").replaceAll("/", ".");
+}
+function ofPackage(glob, file) {
+  const at2 = file.lastIndexOf("/node_modules/"), begins = /^[^*?]*/.exec(glob)[0];
+  const name2 = at2 < 0 ? "" : /^(?:@[^/]*\/)?[^/]*/.exec(file.slice(at2 + 14))[0].replace("/", ".") + ".";
+  if (!name2 || !begins.startsWith(name2)) return false;
+  const module2 = moduleOf(file, "/") + ".";
+  return begins.startsWith(module2) || begins !== glob && module2.startsWith(begins);
 }
 
 // src/faults.js
@@ -226,7 +239,7 @@ var Agent = class {
     this.channel = null;
     this.descriptor = -1;
     this.untold = [];
-    this.own = import_node_path.default.dirname(__filename) + "/";
+    this.own = import_node_path2.default.dirname(__filename) + "/";
     this.options = options(this);
     this.refusal = coverage();
     if (isMainThread && !this.bun) {
@@ -241,9 +254,13 @@ var Agent = class {
   wants(file) {
     if (this.refusal || this.memory && this.shared.gone()) return this.refuse(file);
     if (this.files !== null) return this.files.wants(file);
-    if (typeof file !== "string" || !import_node_path.default.isAbsolute(file) || file.startsWith(this.own)) return false;
-    if (!isUserFile(file, this.root) && !isMadeOfUserFiles(file) && !(this.set.rules || []).some((r) => r.on === "contains" || r.on === "path")) return false;
+    if (typeof file !== "string" || !import_node_path2.default.isAbsolute(file) || file.startsWith(this.own)) return false;
+    if (!isUserFile(file, this.root) && !isMadeOfUserFiles(file) && !this.mayReach(file)) return false;
     return this.ready().wants(file);
+  }
+  // mayReach is Rules.reaches, or nearly: what has the rules is loaded with the first file that they may take.
+  mayReach(file) {
+    return (this.set.rules || []).some((r) => r.on === "contains" || r.on === "path" || r.on === "name" && ofPackage(r.glob || "", file));
   }
   // By no hook that the program has put around require meanwhile.
   core() {

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { isMainThread, threads } from './threads.js';
 import { Shared, readSet, threadNameKey } from './shared.js';
-import { isMadeOfUserFiles, isUserFile } from './rules.js';
+import { isMadeOfUserFiles, isUserFile, ofPackage } from './rules.js';
 import { inspectorIsOpen } from './faults.js';
 
 const { writeSync } = fs;
@@ -39,8 +39,13 @@ class Agent {
     if (this.refusal || this.memory && this.shared.gone()) return this.refuse(file);
     if (this.files !== null) return this.files.wants(file);
     if (typeof file !== 'string' || !path.isAbsolute(file) || file.startsWith(this.own)) return false;
-    if (!isUserFile(file, this.root) && !isMadeOfUserFiles(file) && !(this.set.rules || []).some(r => r.on === 'contains' || r.on === 'path')) return false;
+    if (!isUserFile(file, this.root) && !isMadeOfUserFiles(file) && !this.mayReach(file)) return false;
     return this.ready().wants(file);
+  }
+
+  // mayReach is Rules.reaches, or nearly: what has the rules is loaded with the first file that they may take.
+  mayReach(file) {
+    return (this.set.rules || []).some(r => r.on === 'contains' || r.on === 'path' || r.on === 'name' && ofPackage(r.glob || '', file));
   }
 
   // By no hook that the program has put around require meanwhile.

@@ -123,7 +123,7 @@ export class Rules {
 }
 
 // ofPackage says whether a glob that begins with a package's name may be of functions of one of its files.
-function ofPackage(glob, file) {
+export function ofPackage(glob, file) {
   const at = file.lastIndexOf('/node_modules/'), begins = /^[^*?]*/.exec(glob)[0];
   const name = at < 0 ? '' : /^(?:@[^/]*\/)?[^/]*/.exec(file.slice(at + 14))[0].replace('/', '.') + '.';
   if (!name || !begins.startsWith(name)) return false;
