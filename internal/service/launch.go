@@ -274,8 +274,8 @@ func appendProbeWarnings(w []string, probes []collector.ProbeStatus) []string {
 	return w
 }
 
-// matchedNothing says of a program that has ended which patterns no function was found for: while it ran, one might have
-// been loaded later.
+// matchedNothing says of a program that has ended which patterns no function was found for: while it ran, one might
+// have been loaded later.
 func matchedNothing(state *session.State) (w []string) {
 	if state.Status == session.Running || state.Status == session.Paused || len(state.PIDs) > 0 {
 		return nil

@@ -164,24 +164,20 @@ def _send_hello(question=None):
 
 def _applied(question, all_loaded=True, again=True):
     global counted
-    refused = engine.unhookable()
-    warning = ""
+    refused, in_c = engine.unhookable(), []
     if question is None:
         counts, functions, names = {r.id: 0 for r in engine.rules.rules}, 0, []
     else:
         counts, functions, in_c, names = applied(engine.rules, engine.recorded(), all_loaded, again)
         counted = functions > 0
         refused += [(name, "it is written in C: only Python's own functions are recorded") for name in in_c]
-        if in_c:
-            warning = ',"warnings":[%s]' % quote(
-                "most functions that the patterns name are written in C, as %s: they are not recorded" % in_c[0])
     points = sys.modules.get("strobe_points")
     return '{"m":"applied",%s"gen":%d,"rules":[%s],"functions":%d%s%s%s%s%s}' % (
         _question(question), generation,
         ",".join(['{"id":%s,"matched":%d}' % (_plain(i), n) for i, n in counts.items()]), functions,
-        ',"unhookable":[%s]' % ",".join(
-            ['{"function":%s,"reason":%s}' % (quote(f), quote(r)) for f, r in refused]) if refused else "",
-        ',"near":[%s]' % ",".join(map(quote, names)) if names else "", warning,
+        ',"unhookable":[%s]' % ",".join(['{"function":%s,"reason":%s}' % (quote(f), quote(r)) for f, r in refused])
+        if refused else "", ',"near":[%s]' % ",".join(map(quote, names)) if names else "",
+        ',"warnings":[%s]' % quote("most functions that the patterns name are written in C, as " + in_c[0]) if in_c else "",
         ',"points":[%s]' % points.statuses() if points is not None else "", files.cut())
 
 
