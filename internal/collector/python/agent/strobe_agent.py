@@ -177,7 +177,7 @@ def _applied(question, all_loaded=True, again=True):
         ",".join(['{"id":%s,"matched":%d}' % (_plain(i), n) for i, n in counts.items()]), functions,
         ',"unhookable":[%s]' % ",".join(['{"function":%s,"reason":%s}' % (quote(f), quote(r)) for f, r in refused])
         if refused else "", ',"near":[%s]' % ",".join(map(quote, names)) if names else "",
-        ',"warnings":[%s]' % quote("most functions that the patterns name are written in C, as " + in_c[0]) if in_c else "",
+        ',"warnings":[%s]' % quote("most that the patterns name are written in C, as " + in_c[0]) if in_c else "",
         ',"points":[%s]' % points.statuses() if points is not None else "", files.cut())
 
 
