@@ -70,6 +70,9 @@ func TestSoakGoKernels(t *testing.T) {
 		}
 	}
 	t.Logf("%d programs, %d leaked goroutines", programs, leaks)
+	if programs < 80 || leaks < 1000 {
+		t.Error("the runtime's profile has hardly any")
+	}
 }
 
 var leakedGoroutine = regexp.MustCompile(`(?m)^goroutine (\d+)[^\n]*\(leaked\)`)

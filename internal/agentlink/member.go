@@ -251,8 +251,8 @@ func (m *Member) state() collector.Status {
 			p.Warning = fmt.Sprintf(
 				"%s matches no %s function that is loaded; one that is loaded later is traced from its first call on", p.Pattern,
 				m.kind.Name)
-			if names := near.Parts(r.Glob, known, 3); len(names) > 0 {
-				p.Warning += "; did you mean " + strings.Join(names, ", ") + "?"
+			if p.Near = near.Parts(r.Glob, known, 3); len(p.Near) > 0 {
+				p.Warning += "; did you mean " + strings.Join(p.Near, ", ") + "?"
 			}
 		}
 		st.Probes = append(st.Probes, p)

@@ -116,7 +116,8 @@ type ProbeStatus struct {
 	Matched    int // functions matched
 	Hooked     int // functions hooked now
 	Unhookable []Unhookable
-	Warning    string // e.g. matched nothing, with the nearest names
+	Warning    string   // e.g. matched nothing, with the nearest names
+	Near       []string // those names, of an interpreter's program
 }
 
 // Unhookable names a function that matched and could not be hooked.

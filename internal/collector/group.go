@@ -268,7 +268,7 @@ func (s *Status) add(o Status) {
 		q := &s.Probes[i]
 		switch {
 		case q.Matched == 0: // of two that found nothing, the interpreter knows better what the program is
-			q.Warning = p.Warning
+			q.Warning, q.Near = p.Warning, p.Near
 		case p.Matched == 0:
 		default:
 			q.Warning = strings.TrimSpace(q.Warning + " " + p.Warning)

@@ -196,30 +196,23 @@ func (h *heap) add(b []byte) uint64 {
 	l := &h.p.layout
 	lo, n, elem := binary.LittleEndian.Uint64(b[l.SpanStart:]), binary.LittleEndian.Uint64(b[l.SpanPages:]),
 		binary.LittleEndian.Uint64(b[l.SpanElem:])
-	if b[l.SpanState] == 0 || lo%pageBytes != 0 || lo == 0 || n == 0 || n > 1<<28 {
+	if lo%pageBytes != 0 || lo == 0 || n == 0 || n > 1<<28 {
 		return 0
 	}
 	s := span{lo: lo, hi: lo + n*pageBytes, elem: elem, scan: b[l.SpanClass]&spanNoScan == 0,
 		specials: binary.LittleEndian.Uint64(b[l.SpanSpecials:])}
-	used := b[l.SpanState] == spanInUse && elem > 0 && elem <= s.hi-lo
-	number := int32(0)
-	if used {
-		s.seen = make([]uint64, ((s.hi-lo)/elem+63)/64)
-		h.spans = append(h.spans, s)
-		number = int32(len(h.spans))
+	if b[l.SpanState] != spanInUse || elem == 0 || elem > s.hi-lo {
+		return 0
 	}
+	s.seen = make([]uint64, ((s.hi-lo)/elem+63)/64)
+	h.spans = append(h.spans, s)
 	for at := lo; at < s.hi; at += pageBytes {
 		arena := h.pages[at/arenaBytes]
 		if arena == nil {
 			arena = &[pagesOf]int32{}
 			h.pages[at/arenaBytes] = arena
 		}
-		if used {
-			arena[at%arenaBytes/pageBytes] = number
-		}
-	}
-	if !used {
-		return 0
+		arena[at%arenaBytes/pageBytes] = int32(len(h.spans))
 	}
 	return s.hi - lo
 }
@@ -256,7 +249,6 @@ func (h *heap) waiters(d *Dump) {
 	gs := map[uint64]*Goroutine{}
 	for _, g := range d.Goroutines {
 		gs[uint64(g.Addr)] = g
-		h.setAside(uint64(g.Addr))
 		for _, c := range g.Channels {
 			h.objects[uint64(g.Addr)] = append(h.objects[uint64(g.Addr)], uint64(c.Addr))
 		}
@@ -367,9 +359,14 @@ func (h *heap) words(lo, hi uint64) {
 				}
 			}
 		}
-		for i := 0; i+8 <= len(part); i += 8 {
-			h.mark(binary.LittleEndian.Uint64(part[i:]))
-		}
+		h.all(part)
+	}
+}
+
+// all marks what the words of a stretch of memory that was read lead to.
+func (h *heap) all(b []byte) {
+	for ; len(b) >= wordBytes; b = b[wordBytes:] {
+		h.mark(binary.LittleEndian.Uint64(b))
 	}
 }
 
@@ -394,10 +391,7 @@ func (h *heap) follow() error {
 		if err := h.load(s); err != nil {
 			return err
 		}
-		object := s.data[at-s.lo:][:s.elem]
-		for i := 0; i+8 <= len(object); i += 8 {
-			h.mark(binary.LittleEndian.Uint64(object[i:]))
-		}
+		h.all(s.data[at-s.lo:][:s.elem])
 	}
 	return nil
 }

@@ -175,44 +175,60 @@ const (
 // finalizers marks the functions that are called when objects are gone, and what those objects have that are given to
 // such a function.
 func (h *heap) finalizers() error {
-	l, total := &h.p.layout, 0
+	var of []*span  // whose lists are not at their ends
+	var at []uint64 // the next of each
 	for i := range h.spans {
-		s := &h.spans[i]
-		for at := s.specials; at != 0; total++ {
-			var b [specialBytes]byte
-			if total == maxSpecials {
-				return errTorn
-			}
-			if err := h.p.mem.Read(at, b[:]); err != nil {
-				return fmt.Errorf("read what is done when objects are freed: %w", err)
-			}
-			at = binary.LittleEndian.Uint64(b[:])
-			h.all(b[wordBytes:])
-			offset := binary.LittleEndian.Uint64(b[wordBytes:])
-			if l.SpecialKind < 2*wordBytes {
-				offset &= 1<<16 - 1
-			}
-			if uint32(b[l.SpecialKind]) != l.SpecialFinalizer || !s.scan || offset >= s.hi-s.lo {
-				continue
-			}
-			if err := h.load(s); err != nil {
-				return err
-			}
-			object := s.data[offset/s.elem*s.elem:]
-			h.all(object[:min(s.elem, uint64(len(object)))])
+		if s := &h.spans[i]; s.specials != 0 {
+			of, at = append(of, s), append(at, s.specials)
 		}
 	}
-	if err := h.blocks(finalizersVariable, 0, 0); err != nil || l.CleanupBlocks == 0 {
+	b := make([]byte, batch*specialBytes)
+	for total := 0; len(at) > 0; {
+		if total += len(at); total > maxSpecials {
+			return errTorn
+		}
+		left := 0
+		for done := 0; done < len(at); done += batch {
+			k := min(len(at)-done, batch)
+			if err := h.p.readMany(at[done:done+k], specialBytes, b[:k*specialBytes]); err != nil {
+				return fmt.Errorf("read what is done when objects are freed: %w", err)
+			}
+			for i := range k {
+				record, s := b[i*specialBytes:][:specialBytes], of[done+i]
+				if err := h.special(s, record); err != nil {
+					return err
+				}
+				if next := binary.LittleEndian.Uint64(record); next != 0 {
+					of[left], at[left] = s, next
+					left++
+				}
+			}
+		}
+		of, at = of[:left], at[:left]
+	}
+	if err := h.blocks(finalizersVariable, 0, 0); err != nil || h.p.layout.CleanupBlocks == 0 {
 		return err
 	}
-	return h.blocks(cleanupsVariable, l.CleanupBlocks, l.CleanupNext)
+	return h.blocks(cleanupsVariable, h.p.layout.CleanupBlocks, h.p.layout.CleanupNext)
 }
 
-// all marks what the words of a stretch of memory lead to.
-func (h *heap) all(b []byte) {
-	for ; len(b) >= wordBytes; b = b[wordBytes:] {
-		h.mark(binary.LittleEndian.Uint64(b))
+// special marks what a record leads to of what is done when an object of a span is freed.
+func (h *heap) special(s *span, record []byte) error {
+	l := &h.p.layout
+	h.all(record[wordBytes:])
+	offset := binary.LittleEndian.Uint64(record[wordBytes:])
+	if l.SpecialKind < 2*wordBytes {
+		offset &= 1<<16 - 1
 	}
+	if uint32(record[l.SpecialKind]) != l.SpecialFinalizer || !s.scan || offset >= s.hi-s.lo {
+		return nil
+	}
+	if err := h.load(s); err != nil {
+		return err
+	}
+	object := s.data[offset/s.elem*s.elem:]
+	h.all(object[:min(s.elem, uint64(len(object)))])
+	return nil
 }
 
 // blocks marks what the blocks of a list lead to, which a variable has at an offset. In each the next is at another.

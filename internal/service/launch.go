@@ -274,21 +274,22 @@ func appendProbeWarnings(w []string, probes []collector.ProbeStatus) []string {
 	return w
 }
 
-// matchedNothing says of a program that has ended which patterns no function was found for: while it ran, one might
-// have been loaded later.
-func matchedNothing(state *session.State) (w []string) {
-	if state.Status == session.Running || state.Status == session.Paused || len(state.PIDs) > 0 {
+// hasNotRun says which patterns a program that has ended was traced with in vain: while it ran, what they name might
+// have been loaded later. Where something was traced it is not known of which pattern.
+func hasNotRun(state *session.State) (w []string) {
+	live := state.Status == session.Running || state.Status == session.Paused || len(state.PIDs) > 0
+	if live || state.Calls.Made > 0 || state.Trace.Hooked > 0 {
 		return nil
 	}
 	for _, p := range state.Trace.Probes {
-		if p.Matched > 0 || strings.HasPrefix(p.Pattern, "!") || strings.HasPrefix(p.Pattern, "@") {
+		if strings.HasPrefix(p.Pattern, "!") || strings.HasPrefix(p.Pattern, "@") {
 			continue
 		}
-		_, near, _ := strings.Cut(p.Warning, "; did you mean")
-		if near != "" {
-			near = "; did you mean" + near
+		text := "no function that " + p.Pattern + " names has run"
+		if len(p.Near) > 0 {
+			text += "; did you mean " + strings.Join(p.Near, ", ") + "?"
 		}
-		w = append(w, p.Pattern+" has matched no function that was loaded"+near)
+		w = append(w, text)
 	}
 	return w
 }

@@ -343,7 +343,7 @@ func sessionStatus(ctx context.Context, s *Service, p *SessionParams) (*StatusRe
 		HookedFunctions: st.Trace.Hooked, TracePatterns: session.Patterns(st.Tracing.Probes),
 		Sampling: append([]collector.SampledFunction{}, st.Trace.Sampled...), Watches: st.Tracing.Labels(),
 		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: pausedRows(st.Pauses), Capabilities: st.Caps,
-		Warnings: slices.Concat(st.Warnings, st.Trace.Warnings, matchedNothing(st)), Natvis: st.Trace.Natvis,
+		Warnings: slices.Concat(st.Warnings, st.Trace.Warnings, hasNotRun(st)), Natvis: st.Trace.Natvis,
 		Released: st.Released, Redacted: sess.Redacted(),
 	}
 	if st.Crash != nil {
