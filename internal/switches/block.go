@@ -88,7 +88,7 @@ func (p *packer) add(d int64, s State, begun bool) {
 
 func (p *packer) text() string { return base64.RawStdEncoding.EncodeToString(p.b) }
 
-// MaxPacked bounds a block's intervals.
+// MaxPacked is from how many intervals on a block is taken out, at the next look: of one that comes late it has more.
 const MaxPacked = 1024
 
 // Intervals takes a block apart.
@@ -101,7 +101,7 @@ func (b *Block) Intervals() ([]Interval, error) {
 	at := b.From
 	for len(raw) > 0 {
 		v, n := binary.Uvarint(raw)
-		if n <= 0 || len(all) > 4*MaxPacked || v>>stateBits > 1<<60 || at > 1<<61 {
+		if n <= 0 || v>>stateBits > 1<<60 || at > 1<<61 {
 			return all, fmt.Errorf("read intervals: damaged after %d", len(all))
 		}
 		raw = raw[n:]

@@ -203,3 +203,17 @@ func TestSample(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestLateBlock: of a block that was taken out late, behind more intervals than blocks have, each is read.
+func TestLateBlock(t *testing.T) {
+	var p packer
+	const n = 20 * MaxPacked
+	for i := range int64(n) {
+		p.add(i, Running, true)
+	}
+	b := Block{Packed: p.text()}
+	all, err := b.Intervals()
+	if err != nil || len(all) != n || all[n-1].To != n*(n-1)/2 {
+		t.Errorf("%d intervals, %v", len(all), err)
+	}
+}
