@@ -401,7 +401,7 @@ func TestBinaryIsSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d bytes", info.Size())
-	if info.Size() >= 32_000_000 {
-		t.Errorf("binary has %d bytes, want under 32 MB", info.Size())
+	if info.Size() >= 30<<20 {
+		t.Errorf("binary has %d bytes, want under 30 MiB", info.Size())
 	}
 }

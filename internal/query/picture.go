@@ -109,7 +109,7 @@ func pack(cells []cell) []byte {
 		c := &cells[i]
 		busy := uint16(math.MaxUint16)
 		if length := c.to - c.from; c.count > 1 && c.busy < length {
-			busy = uint16(c.busy * math.MaxUint16 / length)
+			busy = uint16(float64(c.busy) / float64(length) * math.MaxUint16)
 		}
 		b = binary.LittleEndian.AppendUint16(b, busy)
 	}
@@ -118,13 +118,18 @@ func pack(cells []cell) []byte {
 
 // painter makes one picture, walking from the newest event to the oldest: then a call is known before those in it.
 type painter struct {
-	req    PictureRequest
-	width  float64 // of a bucket, in nanoseconds
-	lanes  []*paintLane
-	cells  []cell
-	marks  []kindMark
-	last   map[markKey]int // the newest mark of a kind and lane, which more may be added to
-	hidden int64
+	req   PictureRequest
+	width float64 // of a bucket, in nanoseconds
+	lanes []*paintLane
+	cells []cell
+	marks []kindMark
+	last  map[markKey]int // the newest mark of a kind and lane, which more may be added to
+
+	lostMarks int64
+
+	since  event.ID // only what is newer
+	most   int      // more cells make buckets wider; 0: they do not
+	widest float64  // which they become at most
 }
 
 // kindMark is a mark with its kind.
@@ -142,6 +147,7 @@ type markKey struct {
 type paintLane struct {
 	depth   int // calls that are open at this point
 	deepest int
+	hidden  int64  // calls below the wanted levels
 	rows    []cell // by depth: the bucket that is being added up; count 0: none
 }
 
@@ -181,9 +187,12 @@ func (p *painter) paint(ctx context.Context, sn *store.Snapshot) error {
 		return err
 	}
 	f := store.Filter{FromTS: p.req.From, BeganTo: max(1, p.req.To)}
+	if p.since > 0 {
+		f.FromID = p.since + 1
+	}
 	err := sn.Scan(ctx, f, store.ScanOptions{Reverse: true, Times: true}, func(r *store.Row) bool {
 		p.row(r)
-		return len(p.cells) < maxCells
+		return len(p.cells) < maxCells && (p.most == 0 || len(p.cells) <= p.most || !p.overfull())
 	})
 	if err != nil {
 		return fmt.Errorf("draw picture: %w", err)
@@ -279,7 +288,7 @@ func (p *painter) row(r *store.Row) {
 	lane.depth++
 	lane.deepest = max(lane.deepest, lane.depth)
 	if depth >= p.req.Levels {
-		p.hidden++
+		lane.hidden++
 		return
 	}
 	c := cell{from: r.TS - r.Duration, to: r.TS, id: r.ID, count: 1, fn: r.Func, lane: r.Thread, depth: uint16(depth),
@@ -346,7 +355,7 @@ func (p *painter) addMark(m *kindMark) {
 		return
 	}
 	if len(p.marks) == maxMarks {
-		p.hidden += m.Count
+		p.lostMarks += m.Count
 		return
 	}
 	p.last[key] = len(p.marks)
@@ -359,10 +368,12 @@ func (p *painter) picture(sn *store.Snapshot) *Picture {
 	for _, m := range slices.Backward(p.marks) {
 		pic.Marks = append(pic.Marks, m.Mark)
 	}
+	hidden := p.lostMarks
 	for id, lane := range p.lanes {
 		if lane == nil {
 			continue
 		}
+		hidden += lane.hidden
 		if lane.deepest > 0 {
 			pic.Lanes = append(pic.Lanes, LaneDepth{event.ThreadID(id), lane.deepest})
 		}
@@ -377,8 +388,8 @@ func (p *painter) picture(sn *store.Snapshot) *Picture {
 	pic.Count, pic.Spans = len(p.cells), pack(p.cells)
 	if len(p.cells) >= maxCells {
 		pic.Cut = "The oldest calls of this stretch are left out: fewer lanes or a shorter time shows them."
-	} else if p.hidden > 0 {
-		pic.Cut = fmt.Sprintf("%d calls below level %d, or marks, are left out.", p.hidden, p.req.Levels)
+	} else if hidden > 0 {
+		pic.Cut = fmt.Sprintf("%d calls below level %d, or marks, are left out.", hidden, p.req.Levels)
 	}
 	return pic
 }

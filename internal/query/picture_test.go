@@ -92,66 +92,74 @@ func TestPictures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		type place struct {
-			lane  uint32
-			depth uint16
-		}
-		want, got := map[place]int{}, map[place]int{}
-		exact := map[int64]span{}
-		for _, s := range unpack(t, p) {
-			got[place{s.lane, s.depth}] += max(1, int(s.count))
-			if s.count < 2 {
-				exact[s.id] = s
-			} else {
-				added++
-			}
-		}
-		width := max(1, float64(req.To-req.From)/float64(req.Buckets))
-		for _, c := range calls {
-			in := &m.events[c.enter]
-			if in.TS > req.To || c.exit >= 0 && m.events[c.exit].TS < req.From || c.depth >= req.Levels ||
-				req.Lanes != nil && in.Thread != req.Lanes[0] {
-				continue
-			}
-			want[place{uint32(in.Thread), uint16(c.depth)}]++
-			end, id, count := m.ts, in.id, uint32(0)
-			if c.exit >= 0 {
-				end, id, count = m.events[c.exit].TS, m.events[c.exit].id, 1
-			}
-			if count == 1 && float64(end-in.TS) < width {
-				continue
-			}
-			wide++
-			need := span{in.TS, end, id, count, uint32(in.Func), uint32(in.Thread), uint16(c.depth), math.MaxUint16}
-			if exact[id] != need {
-				t.Fatalf("picture %+v has %+v, want %+v", req, exact[id], need)
-			}
-		}
-		for at, n := range want {
-			if got[at] != n {
-				t.Errorf("picture %+v has %d calls on lane %d at depth %d, want %d", req, got[at], at.lane, at.depth, n)
-			}
-		}
-		if len(got) != len(want) {
-			t.Errorf("picture %+v has rows %v, want %v", req, got, want)
-		}
-		var marks, others int64
-		for _, mk := range p.Marks {
-			marks += mk.Count
-		}
-		for _, e := range m.events {
-			if !e.Kind.IsCall() && e.TS >= req.From && e.TS <= req.To &&
-				(req.Lanes == nil || e.Thread == event.NoThread || e.Thread == req.Lanes[0]) {
-				others++
-			}
-		}
-		if marks != others {
-			t.Errorf("picture %+v has %d marks, want %d", req, marks, others)
-		}
+		w, a := m.compare(t, calls, req, p)
+		wide, added = wide+w, added+a
 	}
 	if wide < 1000 || added < 1000 {
 		t.Errorf("%d calls by themselves and %d added up: the test shows too little", wide, added)
 	}
+}
+
+// compare compares a picture with the calls of the model, and returns how many are by themselves and added up.
+func (m *model) compare(t *testing.T, calls []modelCall, req PictureRequest, p *Picture) (wide, added int) {
+	t.Helper()
+	type place struct {
+		lane  uint32
+		depth uint16
+	}
+	want, got := map[place]int{}, map[place]int{}
+	exact := map[int64]span{}
+	for _, s := range unpack(t, p) {
+		got[place{s.lane, s.depth}] += max(1, int(s.count))
+		if s.count < 2 {
+			exact[s.id] = s
+		} else {
+			added++
+		}
+	}
+	width := max(1, float64(req.To-req.From)/float64(req.Buckets))
+	for _, c := range calls {
+		in := &m.events[c.enter]
+		if in.TS > req.To || c.exit >= 0 && m.events[c.exit].TS < req.From || c.depth >= req.Levels ||
+			req.Lanes != nil && in.Thread != req.Lanes[0] {
+			continue
+		}
+		want[place{uint32(in.Thread), uint16(c.depth)}]++
+		end, id, count := m.ts, in.id, uint32(0)
+		if c.exit >= 0 {
+			end, id, count = m.events[c.exit].TS, m.events[c.exit].id, 1
+		}
+		if count == 1 && float64(end-in.TS) < width {
+			continue
+		}
+		wide++
+		need := span{in.TS, end, id, count, uint32(in.Func), uint32(in.Thread), uint16(c.depth), math.MaxUint16}
+		if exact[id] != need {
+			t.Fatalf("picture %+v has %+v, want %+v", req, exact[id], need)
+		}
+	}
+	for at, n := range want {
+		if got[at] != n {
+			t.Errorf("picture %+v has %d calls on lane %d at depth %d, want %d", req, got[at], at.lane, at.depth, n)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("picture %+v has rows %v, want %v", req, got, want)
+	}
+	var marks, others int64
+	for _, mk := range p.Marks {
+		marks += mk.Count
+	}
+	for _, e := range m.events {
+		if !e.Kind.IsCall() && e.TS >= req.From && e.TS <= req.To &&
+			(req.Lanes == nil || e.Thread == event.NoThread || e.Thread == req.Lanes[0]) {
+			others++
+		}
+	}
+	if marks != others {
+		t.Errorf("picture %+v has %d marks, want %d", req, marks, others)
+	}
+	return wide, added
 }
 
 // TestLookAt: either end of a call gives both, with the callers, and what it called.

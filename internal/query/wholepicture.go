@@ -9,29 +9,28 @@ import (
 )
 
 // whole is a session's picture from beginning to end, finer than screens are: those are made from it, without a walk
-// over all events for each width and each choice of lanes.
+// over all events for each width and each choice of lanes. One of a session that goes on becomes the next by a walk
+// over what has come since.
 type whole struct {
 	lastID  event.ID // it is of the events up to there
-	width   float64  // of its buckets
+	first   event.ID // the oldest call then: what the session's limit drops is in no picture
+	width   float64  // of its buckets; 0: there are too many rows
 	cells   []cell   // of each row the newest first
 	marks   []kindMark
-	deepest []int // by lane
+	deepest []int   // by lane
+	hidden  []int64 // by lane: calls below MaxLevels
 }
 
 // Bounds of what is kept for each store.
 const (
-	wholeBuckets = MaxBuckets
-	maxWhole     = 250_000 // cells and marks: 18 MB
+	wholeBuckets = 2048    // pages ask for one of two pixels
+	leastBuckets = 512     // with fewer a screen has wider pixels
+	maxWhole     = 400_000 // cells and marks: 30 MB
 )
 
 // wholly draws a picture of all that there is.
 func (p *painter) wholly(ctx context.Context, st *store.Store, sn *store.Snapshot) error {
-	kept := caches.Of(st)
-	w, painted, err := kept.turn(ctx, sn.LastID())
-	if err == nil && w == nil {
-		w, err = newWhole(ctx, sn)
-		painted(w)
-	}
+	w, err := wholeOf(ctx, st, sn)
 	if err != nil {
 		return err
 	}
@@ -42,20 +41,76 @@ func (p *painter) wholly(ctx context.Context, st *store.Store, sn *store.Snapsho
 	return nil
 }
 
-// newWhole walks over all events.
-func newWhole(ctx context.Context, sn *store.Snapshot) (*whole, error) {
+// wholeOf returns the picture of all, from memory, from the file, or by a walk over the events.
+func wholeOf(ctx context.Context, st *store.Store, sn *store.Snapshot) (*whole, error) {
+	kept := caches.Of(st)
+	w, painted, err := kept.turn(ctx, sn.LastID())
+	if err != nil || w != nil {
+		return w, err
+	}
+	kept.mu.Lock()
+	had := kept.whole
+	kept.mu.Unlock()
+	if had == nil {
+		had = readWhole(ctx, st, sn)
+	}
+	w, err = newWhole(ctx, sn, had, maxWhole)
+	painted(w)
+	return w, err
+}
+
+// newWhole walks over all events, or those that are newer than the picture that there was. It has at most so many cells
+// and marks.
+func newWhole(ctx context.Context, sn *store.Snapshot, had *whole, most int) (*whole, error) {
+	if had != nil && (had.width == 0 || had.first != sn.FirstCallID() || had.lastID > sn.LastID()) {
+		had = nil
+	}
+	w := &whole{lastID: sn.LastID(), first: sn.FirstCallID()}
+	if had != nil && had.lastID == w.lastID {
+		return had, nil
+	}
 	fine := newPainter(PictureRequest{To: sn.LastTS(), Buckets: wholeBuckets, Levels: MaxLevels}, sn)
+	fine.most, fine.widest = most, fine.width*wholeBuckets/leastBuckets
+	if had != nil {
+		fine.since, fine.width = had.lastID, max(fine.width, had.width)
+	}
 	if err := fine.paint(ctx, sn); err != nil {
 		return nil, err
 	}
-	if fine.hidden > 0 || len(fine.cells)+len(fine.marks) > maxWhole {
-		return &whole{lastID: sn.LastID()}, nil // too many rows: that is not tried again
+	if had != nil {
+		fine.from(had)
 	}
-	w := &whole{lastID: sn.LastID(), width: fine.width, cells: fine.cells, marks: fine.marks}
+	if fine.lostMarks > 0 || fine.overfull() {
+		return w, nil // not tried again before there is more
+	}
+	fine.flushAll()
+	w.width, w.cells, w.marks = fine.width, fine.cells, fine.marks
 	for _, lane := range fine.lanes {
-		w.deepest = append(w.deepest, lane.deepest)
+		w.deepest, w.hidden = append(w.deepest, lane.deepest), append(w.hidden, lane.hidden)
 	}
 	return w, nil
+}
+
+// overfull makes room where there are too many cells: with buckets twice as wide, while they may be. It reports whether
+// that was not enough.
+func (p *painter) overfull() bool {
+	for p.most > 0 && len(p.cells)+len(p.marks) > p.most {
+		if p.width*2 > p.widest {
+			return true
+		}
+		p.flushAll()
+		had := &whole{cells: p.cells, marks: p.marks}
+		p.width, p.cells, p.marks = p.width*2, nil, nil
+		clear(p.last)
+		for i := range had.cells {
+			c := &had.cells[i]
+			p.add(&p.lanes[c.lane].rows[c.depth], c)
+		}
+		for i := range had.marks {
+			p.addMark(&had.marks[i])
+		}
+	}
+	return false
 }
 
 // turn returns the whole up to an event, or nil where the asker is the one to make it: it then calls painted, with nil
@@ -100,9 +155,9 @@ func (p *painter) from(w *whole) {
 		c := &w.cells[i]
 		lane := p.lanes[c.lane]
 		switch {
-		case lane == nil:
+		case lane == nil || p.since > 0 && c.count == 0: // what was open then has ended, or is open now
 		case int(c.depth) >= p.req.Levels:
-			p.hidden += int64(max(1, c.count))
+			lane.hidden += int64(max(1, c.count))
 		default:
 			p.add(&lane.rows[c.depth], c)
 		}
@@ -113,7 +168,8 @@ func (p *painter) from(w *whole) {
 	}
 	for id, depth := range w.deepest {
 		if p.lanes[id] != nil {
-			p.lanes[id].deepest = depth
+			p.lanes[id].deepest = max(p.lanes[id].deepest, depth)
+			p.lanes[id].hidden += w.hidden[id]
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/query"
 	"github.com/strobe-debug/strobe/internal/session"
 	"github.com/strobe-debug/strobe/internal/settings"
 	"github.com/strobe-debug/strobe/internal/testadapter"
@@ -77,7 +78,7 @@ func New(cfg Config) (*Service, error) {
 	m, err := session.NewManager(session.Config{
 		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Cores: cfg.Cores, Settings: loader, Version: cfg.Version,
 		Keeper: cfg.Keeper, DisplayKeeper: cfg.DisplayKeeper, Space: cfg.Space, Files: cfg.Files,
-		Link: cfg.Link, Others: cfg.Others, Lock: cfg.Lock, Locked: cfg.Locked,
+		Link: cfg.Link, Others: cfg.Others, Lock: cfg.Lock, Locked: cfg.Locked, Prepare: query.Prepare,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open sessions: %w", err)

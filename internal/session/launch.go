@@ -77,6 +77,7 @@ func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collecto
 	m.sessions[id] = s
 	m.mu.Unlock()
 	m.wg.Go(s.watch)
+	m.wg.Go(s.prepare)
 	m.lookSoon()
 	return s, nil
 }

@@ -52,6 +52,9 @@ type Config struct {
 	// DisplayKeeper is the command that has a display of a session's own; it calls display.RunKeeper.
 	DisplayKeeper []string
 
+	// Prepare makes ready what readers of a session ask for first, when its program has ended. nil: nothing is.
+	Prepare func(ctx context.Context, st *store.Store) error
+
 	Link   *Link  // of a worker: the daemon has the list
 	Others Others // of a daemon: its workers; nil: it has none
 	// Lock holds a session's file as long as this process writes it, and Locked reports whether any process does. nil:

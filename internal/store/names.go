@@ -19,6 +19,7 @@ type names struct {
 	covered   map[int]Covered
 	result    *Result
 	meta      *Meta
+	picture   []byte
 	nThreads  int
 	files     []string
 	layouts   []string
@@ -49,6 +50,7 @@ func (w *writer) takeNames() names {
 		m := s.meta
 		n.meta, s.metaNew = &m, false
 	}
+	n.picture, s.picture = s.picture, nil
 	return n
 }
 
@@ -72,6 +74,9 @@ func (w *writer) putBackNames(n names) {
 	}
 	if n.meta != nil {
 		s.metaNew = true
+	}
+	if s.picture == nil {
+		s.picture = n.picture
 	}
 	for _, f := range n.files {
 		delete(w.written.files, f)
@@ -140,6 +145,9 @@ func (t *txn) writeNames() {
 	}
 	if t.names.result != nil {
 		t.writeMeta("result", t.names.result)
+	}
+	if t.names.picture != nil {
+		t.exec(w.stmt.meta, "picture", t.names.picture)
 	}
 }
 

@@ -131,7 +131,7 @@ func (s *Store) load(ctx context.Context, c *sql.Conn) error {
 }
 
 func (s *Store) loadMeta(ctx context.Context, c *sql.Conn) (finished bool, err error) {
-	rows, err := c.QueryContext(ctx, "SELECT key, CAST(value AS TEXT) FROM meta")
+	rows, err := c.QueryContext(ctx, "SELECT key, CAST(value AS TEXT) FROM meta WHERE key<>'picture'")
 	if err != nil {
 		return false, fmt.Errorf("read session data: %w", err)
 	}

@@ -51,8 +51,9 @@ type Store struct {
 	formerNames map[event.ThreadID][]ThreadName
 
 	result    Result
-	resultNew bool // not yet written
-	metaNew   bool // not yet written
+	resultNew bool   // not yet written
+	metaNew   bool   // not yet written
+	picture   []byte // not yet written
 	nFuncs    atomic.Uint32
 	nThreads  atomic.Uint32
 	nStreams  atomic.Uint32
@@ -173,6 +174,27 @@ func (s *Store) SetResult(r Result) error {
 	s.result, s.resultNew = r, true
 	s.namesMu.Unlock()
 	return s.w.flush(context.Background(), true)
+}
+
+// SetPicture keeps what a reader has made of the whole recording, for those who open it later. The file has it with the
+// next commit.
+func (s *Store) SetPicture(data []byte) {
+	if s.w == nil {
+		return
+	}
+	s.namesMu.Lock()
+	s.picture = data
+	s.namesMu.Unlock()
+	s.w.touch()
+}
+
+// Picture returns what SetPicture was last given and the file has, nil if there is nothing.
+func (s *Store) Picture(ctx context.Context) (data []byte, err error) {
+	err = s.readDB.QueryRowContext(ctx, "SELECT value FROM meta WHERE key='picture'").Scan(&data)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("read the picture: %w", err)
+	}
+	return data, nil
 }
 
 // Function registers a function and returns its ID, dense from 0. Every call makes a new one.

@@ -123,7 +123,6 @@ async function show(): Promise<void> {
     const [got, lanes] = await Promise.all([api.status(state.session), api.lanes(state.session)]);
     if (mine !== loading) return;
     status = got;
-    showStatus(lanes);
     if (state.view === "timeline") {
       timeline = new Timeline(state.session, { select, ranged: (from, to) => {
         state.filter = { ...state.filter, timeFrom: from, timeTo: to };
@@ -147,6 +146,7 @@ async function show(): Promise<void> {
       fill(main, flame.root);
       (window as unknown as { flame: unknown }).flame = flame;
     }
+    showStatus(lanes); // behind the view, which has asked for its picture then
     if (state.event) select(state.event);
     if (!lanes.over) live(mine);
   } catch (e) {

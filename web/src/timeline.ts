@@ -50,8 +50,9 @@ export class Timeline {
 
   constructor(private session: string, private hooks: Hooks) {
     this.scene = {
-      ctx: this.canvas.getContext("2d", { alpha: false })!, width: 0, height: 0, scroll: 0, from: 0, to: 1,
-      layout: this.layout, pictures: [], selected: state.event, other: 0, hover: null, range: null, found: null,
+      // The first picture is asked for before the page is laid out, which takes a browser that has just begun a while.
+      ctx: this.canvas.getContext("2d", { alpha: false })!, width: Math.max(300, innerWidth - 220), height: innerHeight,
+      scroll: 0, from: 0, to: 1, layout: this.layout, pictures: [], selected: state.event, other: 0, hover: null, range: null, found: null,
       names: new Map(), newest: 0, live: false,
     };
     const button = (label: string, title: string, does: () => void) =>
@@ -100,7 +101,7 @@ export class Timeline {
     this.followBox.setAttribute("aria-pressed", String(this.following));
     this.note.textContent = this.noteText();
     this.note.hidden = this.note.textContent === "";
-    this.refresh();
+    if (!first) this.refresh();
   }
 
   private noteText(): string {

@@ -159,6 +159,22 @@ const commands = {
   // firstPicture loads the page and tells milliseconds until its first picture was drawn.
   async firstPicture() {
     await page.reload();
+    return commands.pictureShown();
+  },
+  // pictureOf goes to another session in the page, and tells milliseconds until its first picture was drawn.
+  async pictureOf({ state }) {
+    return page.evaluate((hash) => new Promise((done) => {
+      const began = performance.now(), before = window.strobe;
+      location.hash = hash;
+      const look = () => {
+        if (window.strobe !== before && window.strobe.firstAt) done({ ms: began, first: window.strobe.firstAt - began });
+        else setTimeout(look, 2);
+      };
+      look();
+    }), state);
+  },
+  // pictureShown is when the page that is loaded had drawn its first picture.
+  async pictureShown() {
     await page.waitForFunction(() => window.strobe?.shown().picture, null, { polling: 5, timeout: 60000 });
     return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
       done({ ms: performance.now(), first: window.strobe.firstAt })))));
