@@ -37,6 +37,7 @@ type shownPause struct {
 	Backtrace    []string        `json:"backtrace"`
 	Arguments    json.RawMessage `json:"arguments"`
 	Locals       json.RawMessage `json:"locals"`
+	Note         string          `json:"note"`
 }
 
 func (a *app) breakCommand() *cobra.Command {
@@ -49,9 +50,9 @@ func (a *app) breakCommand() *cobra.Command {
 		Use:   "break ID [PLACE]... [--remove POINT]... | break ID --now [--thread T]",
 		Short: "Pause threads at functions, lines or addresses, or log a message there",
 		Long: `Sets breakpoints while the program runs, or shows them. A place is FILE:LINE, 0xADDRESS, or a function
-pattern as strobe trace takes it. Only the thread that comes there pauses; strobe continue lets it go on. With
---message nothing pauses, and the message is put on the timeline. With --now every thread, or that of --thread,
-pauses where it is.`,
+pattern as strobe trace takes it; @exceptions and @uncaught stand for exceptions and panics. Only the
+thread that comes there pauses; strobe continue lets it go on. With --message nothing pauses, and the
+message is put on the timeline. With --now every thread, or that of --thread, pauses where it is.`,
 		Example: `  strobe break app-2026-05-04-10h30 parser.c:120 --if 'n > 3 && tok->kind == 7'
   strobe break app-2026-05-04-10h30 'net::Session::send' --message 'sending {len} bytes'
   strobe break app-2026-05-04-10h30 --remove all
@@ -220,8 +221,14 @@ func (a *app) printPoints(raw json.RawMessage) error {
 
 func (a *app) printPauses(list []shownPause) {
 	for _, p := range list {
-		fmt.Fprintf(a.out, "paused  thread %d (%s) at %s (%s:%d), %s %s\n", p.ThreadID, p.ThreadName, p.Function, p.File,
-			p.Line, p.Reason, p.BreakpointID)
+		at := p.Function
+		if p.File != "" {
+			at += fmt.Sprintf(" (%s:%d)", p.File, p.Line)
+		}
+		fmt.Fprintf(a.out, "paused  thread %d (%s) at %s, %s %s\n", p.ThreadID, p.ThreadName, at, p.Reason, p.BreakpointID)
+		if p.Note != "" {
+			fmt.Fprintf(a.out, "  %s\n", p.Note)
+		}
 		for _, v := range []json.RawMessage{p.Arguments, p.Locals} {
 			if len(v) > 2 {
 				fmt.Fprintf(a.out, "  %s\n", argumentText(v))

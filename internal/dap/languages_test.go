@@ -166,7 +166,7 @@ func TestStepsToTheEnd(t *testing.T) {
 	e.ends(7)
 }
 
-// TestExceptionFilters are verified where they work alone; machine code has none yet.
+// TestExceptionFilters are verified where they work alone; a C program has no exceptions.
 func TestExceptionFilters(t *testing.T) {
 	bin, _ := program(t, "shop", shop)
 	s := strobetest.Start(t, nil)

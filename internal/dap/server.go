@@ -206,7 +206,9 @@ func (s *Server) handle(r *request, h handler) {
 	case !s.client.known && r.Command != "initialize":
 		err = errors.New("initialize comes first")
 	case h.long:
+		done := s.progress(r)
 		body, err = s.try(r.ctx, h, s.run, r)
+		done()
 	default:
 		body, err = s.try(context.WithoutCancel(r.ctx), h, s.run, r)
 	}
@@ -303,5 +305,8 @@ func handlers() map[string]handler {
 		"goto":                      {run: during(goTo), then: (*Server).tellMove},
 		"exceptionInfo":             {run: during(exceptionInfo)},
 		"readMemory":                {looks: true, run: during(readMemory)},
+		"strobe/trace":              {run: own("debug_trace")},
+		"strobe/query":              {looks: true, run: own("debug_query")},
+		"strobe/timeline":           {looks: true, run: own("debug_timeline")},
 	}
 }

@@ -97,7 +97,7 @@ func initialize(_ context.Context, s *Server, _ *run, a *struct {
 	s.client = editor{
 		known: true, name: cmp.Or(a.ClientName, a.ClientID, "editor"), lineBase: 1, columnBase: 1,
 		typed: a.SupportsVariableType, invalidated: a.SupportsInvalidatedEvent, pagesVariable: a.SupportsVariablePaging,
-		memory: a.SupportsMemoryEvent,
+		memory: a.SupportsMemoryEvent, progress: a.SupportsProgressReporting,
 	}
 	if a.LinesStartAt1 != nil && !*a.LinesStartAt1 {
 		s.client.lineBase = 0

@@ -45,6 +45,7 @@ export const steps = {
   async logpoint(e) {
     await e.open('shop.cc', 16);
     await e.command('Debug: Add Logpoint');
+    await e.page.locator('.breakpoint-widget .monaco-editor.focused').waitFor(); // else the file gets what is typed
     await e.page.keyboard.type('tier of {points}');
     await e.page.keyboard.press('Enter');
     await e.page.locator('.codicon-debug-breakpoint-log, .codicon-debug-breakpoint-log-unverified').first().waitFor();
@@ -79,6 +80,42 @@ export const steps = {
     await e.over();
     await e.open('shop.cc', 14);
     await e.shot('traced');
+  },
+
+  async 'data breakpoint'(e) {
+    await e.breakAt('shop.cc', 22);
+    await e.command('Strobe: Debug with Strobe');
+    await e.stopped('shop::total');
+    await e.expand('Locals');
+    const set = e.page.locator('.debug-breakpoints .monaco-list-row', { hasText: 'sum' }).first();
+    for (let tries = 5; tries > 0 && !await set.isVisible(); tries--) { // a menu that has just come takes no click
+      await e.variable('sum').click({ button: 'right' });
+      await e.page.locator('.monaco-menu .action-item', { hasText: 'Break on Value Change' }).first().hover();
+      await e.page.waitForTimeout(400);
+      await e.page.keyboard.press('Enter');
+      await set.waitFor({ timeout: 5000 }).catch(() => e.page.keyboard.press('Escape'));
+    }
+    await set.waitFor();
+    await e.open('shop.cc', 22);
+    await e.page.keyboard.press('F9'); // the other one is in its way
+    await e.command('Debug: Continue');
+    await e.page.locator('.debug-call-stack .monaco-list-row', { hasText: /data breakpoint/i }).first().waitFor();
+    await e.variable('sum').locator('.value', { hasText: '500' }).waitFor();
+    await e.shot('data');
+    await e.clear();
+  },
+
+  async 'step back'(e) { // shop's functions are traced since the step before
+    await e.breakAt('shop.cc', 34);
+    await e.command('Strobe: Debug with Strobe');
+    await e.stopped('main');
+    await e.command('Debug: Step Back');
+    await e.stopped('[past] shop::total');
+    await e.expand('Result');
+    await e.shot('past');
+    await e.command('Debug: Step Back');
+    await e.stopped('[past] shop::total');
+    await e.clear();
   },
 
   async sessions(e) {

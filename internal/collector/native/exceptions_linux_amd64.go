@@ -104,7 +104,7 @@ func (t *target) exceptionHooks(ctx context.Context, p *process) ([]*hooked, err
 	old := p.exceptionHooksMade()
 	var all []*hooked
 	var mods []unwind.Module
-	every := t.exceptionsWanted()
+	every, silent := t.exceptionsSeen(), !t.exceptionsWanted()
 	for i, m := range p.modules {
 		if !every && i > 0 {
 			break
@@ -129,9 +129,9 @@ func (t *target) exceptionHooks(ctx context.Context, p *process) ([]*hooked, err
 			all = append(all, h)
 		}
 	}
-	if have := p.throws.Load(); have == nil || have.silent == every || !slices.Equal(have.mods, mods) {
+	if have := p.throws.Load(); have == nil || have.silent != silent || !slices.Equal(have.mods, mods) {
 		st := newThrowState(mods)
-		st.silent = !every
+		st.silent = silent
 		p.throws.Store(st)
 	}
 	return all, nil
@@ -206,14 +206,15 @@ func (t *target) exceptionSites(ctx context.Context, p *process, want map[*hooke
 	}
 	for h := range want {
 		if h.fn != nil && slices.ContainsFunc(h.sites, func(s *site) bool { return at[s.addr] }) {
-			if !t.exceptionsWanted() { // what was asked for goes before what was not
+			if !t.exceptionsSeen() { // what was asked for goes before what was not
 				for _, own := range hooks {
 					delete(want, own)
 				}
 				return nil
 			}
 			delete(want, h)
-			t.warn(fmt.Sprintf("%s is not traced while @exceptions is: it is where exceptions are seen", h.fn.sym.Name))
+			t.warn(fmt.Sprintf("%s is not traced while @exceptions is, or a breakpoint there: it is where exceptions are seen",
+				h.fn.sym.Name))
 		}
 	}
 	return nil

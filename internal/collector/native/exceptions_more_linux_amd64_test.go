@@ -164,3 +164,58 @@ int main() { char c; while (read(0, &c, 1) > 0 && c != '\n') {} try { fails(); }
 		t.Errorf("exceptions %q, and the program wrote %q", lines, s.stdout)
 	}
 }
+
+// TestExceptionPoints sets and takes away points of exceptions while a program throws as fast as it can in several
+// threads: one whose condition never holds, and one that pauses at one of the hits.
+func TestExceptionPoints(t *testing.T) {
+	bin := strobetest.BuildSource(t, "cpp", "gcc-O2", "many", throwsAll, "-std=c++17")
+	sink := newSink(t)
+	s := startProgram(t, testRuntime(t), sink, filepath.Dir(bin), nil, bin)
+	ctx := context.Background()
+	paused := 0
+	for i := range 20 {
+		pt := collector.Point{ID: fmt.Sprintf("bp-%d", i), Function: collector.PointExceptions, Condition: "1 == 2"}
+		if i%2 == 0 {
+			pt.Condition, pt.HitCount = "", 3
+		}
+		if i%4 == 0 {
+			if _, err := s.SetTracing(ctx, collector.Tracing{Probes: []collector.Probe{{Pattern: "@exceptions"}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.SetPoints(ctx, []collector.Point{pt}); err != nil {
+			t.Fatalf("change %d: %v", i, err)
+		}
+		if i%2 == 0 {
+			for len(s.Paused()) == 0 {
+				if err := s.Flush(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := s.Paused()[0]
+			if p.PointID != pt.ID || !strings.Contains(p.Note, "std::runtime_error: ") || p.Hit != 3 {
+				t.Errorf("pause %+v", p)
+			}
+			paused++
+		}
+		if _, err := s.SetPoints(ctx, nil); err != nil {
+			t.Fatalf("change %d: %v", i, err)
+		}
+		if _, err := s.SetTracing(ctx, collector.Tracing{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range s.Paused() {
+			if err := s.Resume(ctx, collector.Resume{Thread: p.TID}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.stdin.WriteString("\n")
+	s.wait(t)
+	var thrown, caught int64
+	if _, err := fmt.Sscanf(s.stdout.String(), "thrown=%d caught=%d", &thrown, &caught); err != nil || thrown != caught ||
+		thrown == 0 {
+		t.Errorf("the program ended with %+v and wrote %q", s.Exit(), s.stdout)
+	}
+	t.Logf("%d exceptions thrown, %d pauses", thrown, paused)
+}

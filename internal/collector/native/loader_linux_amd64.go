@@ -139,7 +139,7 @@ func (t *target) readyAtOnce(p *process, mods []*loaded) bool {
 			if res, known := t.matched(mod); !known || len(res.wanted) > 0 {
 				return false
 			}
-			if t.exceptionsWanted() && !t.throwsNothing(mod) {
+			if t.exceptionsSeen() && !t.throwsNothing(mod) {
 				return false
 			}
 		}

@@ -40,26 +40,29 @@ func (t *target) watchesPanics(p *process) bool {
 // was taken. Tracer thread only.
 func (t *target) panicStop(th *thread, p *process, regs *ptrace.Regs, to uint64) bool {
 	st := p.throws.Load()
-	if st == nil || t.cmd.PID != 0 {
-		t.exceptionStop(th, p, regs, throwPanic)
+	if st == nil {
 		return false
 	}
-	wanted := !t.stopping.Load() && th.step == nil && t.panicSpent <= panicTime+time.Duration(t.sink.Now())/panicShare
-	if st.silent && !wanted {
+	wanted := t.cmd.PID == 0 && !t.stopping.Load() && th.step == nil &&
+		t.panicSpent <= panicTime+time.Duration(t.sink.Now())/panicShare
+	if st.silent && !wanted && len(t.throwPoints(th, throwPanic)) == 0 {
 		if t.panicsPassed++; t.panicsPassed == maxPanicsPassed {
 			t.spawn(t.leavePanics)
 		}
 		return false
 	}
 	e := t.exceptionStop(th, p, regs, throwPanic)
-	if e == nil || !wanted {
+	if !wanted {
+		return t.throwHit(th, p, regs, throwPanic, e, to)
+	}
+	if e == nil {
 		return false
 	}
 	there := *regs
 	if regs.Rip = to; ptrace.SetRegs(th.tid, regs) != nil {
 		return false
 	}
-	t.panicPicture(th, p, &there, e)
+	t.panicPicture(th, p, &there, e, to)
 	return true
 }
 
@@ -75,8 +78,9 @@ func (t *target) leavePanics() {
 	}
 }
 
-// panicPicture holds a thread that begins to panic until its picture was taken. Tracer thread only.
-func (t *target) panicPicture(th *thread, p *process, regs *ptrace.Regs, e *thrown) {
+// panicPicture holds a thread that begins to panic until its picture was taken; then points may have it pause, or it
+// goes on at to. Tracer thread only.
+func (t *target) panicPicture(th *thread, p *process, regs *ptrace.Regs, e *thrown, to uint64) {
 	d := &snapshot.Death{Thread: p.pictured(th, regs, true), Panics: true}
 	id := t.sink.Thread(event.Thread{PID: int32(p.pid), TID: int32(th.tid), Name: d.Thread.Name})
 	begin := time.Now()
@@ -93,7 +97,7 @@ func (t *target) panicPicture(th *thread, p *process, regs *ptrace.Regs, e *thro
 				p.panics = append(p.panics,
 					collector.Panic{TID: th.tid, Thread: id, File: e.File, Line: e.Line, Message: message, Crash: c})
 			}
-			if t.threads[th.tid] == th {
+			if t.threads[th.tid] == th && !t.throwHit(th, p, regs, throwPanic, e, to) {
 				t.resume(th, 0)
 			}
 			return nil

@@ -192,13 +192,18 @@ func (t *target) paused(c *pause, look *pauseLook, all bool) {
 		c.Location = collector.Location{Function: top.Function, File: top.File, Line: top.Line,
 			Address: fmt.Sprintf("0x%x", c.seen.Regs.Val[regRip])}
 		c.Backtrace, c.Arguments, c.Locals = lines, top.Arguments, top.Locals
+		c.noteGoPanic()
 	}
 	ctx := context.Background()
 	t.Flush(ctx) // what led there comes first
 	t.announce(1)
 	defer t.announce(-1)
-	t.pointEvent(event.Pause, c, map[string]any{"breakpointId": c.PointID, "reason": c.Reason, "backtrace": c.Backtrace,
-		"arguments": c.Arguments, "locals": c.Locals})
+	ev := map[string]any{"breakpointId": c.PointID, "reason": c.Reason, "backtrace": c.Backtrace,
+		"arguments": c.Arguments, "locals": c.Locals}
+	if c.Note != "" {
+		ev["note"] = c.Note
+	}
+	t.pointEvent(event.Pause, c, ev)
 	t.tracer.Do(ctx, func() error {
 		if c.stale(t) {
 			return nil

@@ -28,6 +28,7 @@ type point struct {
 	same   atomic.Int64          // of a data breakpoint: writes that changed nothing
 	plans  map[planKey]pointPlan // probeMu
 	data   *dataPoint            // of a data breakpoint
+	throws throwsKind            // of exceptions
 	gone   atomic.Bool           // the variable's function has returned
 	off    atomic.Bool           // not in force any more: who is on the way to it goes on
 	guard  *point                // of a local: stands where its function returns to
@@ -118,6 +119,13 @@ func (t *target) usePoints(next []*point) {
 		pt.off.Store(false)
 	}
 	t.points = next
+	var thrown []*point
+	for _, pt := range next {
+		if pt.throws != throwsNone {
+			thrown = append(thrown, pt)
+		}
+	}
+	t.thrownAt.Store(&thrown)
 	t.mover.near.Store(len(next) > 0)
 }
 
@@ -129,9 +137,11 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 		return pt, t.newDataPoint(pt)
 	}
 	if w.Function == collector.PointUncaught || w.Function == collector.PointExceptions {
-		return nil, fault.New(fault.Unsupported,
-			"Trace the pattern @exceptions with debug_trace: it records throws, catches and panics.",
-			"machine code does not pause at exceptions")
+		if pt.forces() {
+			return nil, fault.New(fault.ValidationError, "Give the function that is to return or to get something.",
+				"%s is no function", w.Function)
+		}
+		return pt, t.newThrowPoint(pt)
 	}
 	if w.Function != "" {
 		if pt.pat, err = symbol.ParsePattern(w.Function); err != nil {
@@ -285,7 +295,7 @@ func (pt *point) place(mod *symbol.Module, bias uint64, a symbol.Addr) {
 // addresses returns where a point is in a module.
 func (pt *point) addresses(mod *symbol.Module, bias uint64) (at []symbol.Addr) {
 	switch {
-	case pt.data != nil:
+	case pt.data != nil || pt.throws != throwsNone:
 	case pt.pat != nil:
 		fns := mod.Functions()
 		for i := range fns {

@@ -215,7 +215,7 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 			return err
 		}
 	}
-	if watching && t.exceptionsWanted() || panics {
+	if watching && t.exceptionsSeen() || panics {
 		if err := t.exceptionSites(ctx, p, want); err != nil {
 			return err
 		}

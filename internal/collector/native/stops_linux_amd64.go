@@ -259,7 +259,9 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	if active && throw != throwNone {
 		regs.Rip = at
 		if throw != throwPanic {
-			t.exceptionStop(th, p, regs, throw)
+			if t.throwHit(th, p, regs, throw, t.exceptionStop(th, p, regs, throw), to) {
+				return true
+			}
 		} else if t.panicStop(th, p, regs, to) {
 			return true
 		}

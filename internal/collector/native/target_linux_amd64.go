@@ -85,9 +85,10 @@ type target struct {
 
 	pauseChange chan struct{} // closed and made anew when pauses changes; mu
 
-	pendMu      sync.Mutex     // leaf
-	tellsPanics atomic.Bool    // @exceptions is in force
-	pending     []pendingEvent // exceptions and writes on their way to the drain goroutine, by time
+	pendMu      sync.Mutex               // leaf
+	tellsPanics atomic.Bool              // @exceptions is in force
+	thrownAt    atomic.Pointer[[]*point] // points of exceptions
+	pending     []pendingEvent           // exceptions and writes on their way to the drain goroutine, by time
 	pendLost    int64
 
 	late      atomic.Pointer[process] // the process that was last not ready in the time that a call waits
