@@ -23,6 +23,8 @@
 //
 //	-programs  whole programs from registries untraced, under uftrace and under Strobe with everything of theirs
 //	           traced, by turns; -write puts the table into a document
+//	-dap       what an editor waits for: the Debug Adapter Protocol's steps, against lldb's adapter, gdb's and debugpy;
+//	           what each offers, and whether it does it
 //
 // It stands outside the data path and uses the strobe binary as anybody would.
 package main
@@ -81,6 +83,7 @@ var parts = []struct {
 	{"go", "what calls of Go's cost, against Delve, uprobes and runtime/trace; how long an attach stops a program",
 		(*bench).golang, false},
 	{"races", "races found in small programs, beside ThreadSanitizer and helgrind", (*bench).races, false},
+	{"dap", "what an editor waits for, against other adapters of its protocol; not among all", (*bench).dap, true},
 	{"programs", "whole programs from registries, against uftrace; not among all", (*bench).wholes, true},
 }
 

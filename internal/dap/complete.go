@@ -37,6 +37,12 @@ func (c *completing) add(text string, kind proto.CompletionItemType) {
 		Length: len(utf16.Encode([]rune(c.word)))})
 }
 
+// completion is a proposal with its beginning, which may be 0.
+type completion struct {
+	proto.CompletionItem
+	Start int `json:"start"`
+}
+
 // completions proposes what may stand at a place of a line of the repl: commands and what they take, variables of the
 // frame, members of what stands before a point or an arrow, functions.
 func completions(ctx context.Context, s *Server, in *run, a *proto.CompletionsArguments) (any, error) {
@@ -44,10 +50,13 @@ func completions(ctx context.Context, s *Server, in *run, a *proto.CompletionsAr
 	at := min(max(a.Column-s.client.columnBase, 0), len(units))
 	lines := strings.Split(string(utf16.Decode(units[:at])), "\n")
 	c := in.complete(ctx, strings.TrimLeft(lines[len(lines)-1], " \t"), a.FrameId)
-	for i := range c.found {
-		c.found[i].Start = at - c.found[i].Length + s.client.columnBase
+	out := struct {
+		Targets []completion `json:"targets"`
+	}{make([]completion, len(c.found))}
+	for i, item := range c.found {
+		out.Targets[i] = completion{item, at - item.Length + s.client.columnBase}
 	}
-	return proto.CompletionsResponseBody{Targets: slices.Concat([]proto.CompletionItem{}, c.found)}, nil
+	return out, nil
 }
 
 // complete finds what goes on with a line. What cannot be read proposes nothing.

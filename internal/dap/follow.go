@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	proto "github.com/google/go-dap"
 
@@ -199,6 +200,7 @@ func (r *run) tellOne(ctx context.Context, c *service.ChangeRow, mine bool) {
 		r.resync(ctx, c.Lost)
 	case "exited":
 		r.drain(ctx)
+		r.halves()
 		out.event("exited", proto.ExitedEventBody{ExitCode: r.s.exitCode(c)})
 		r.over(r.s)
 	case "stopped":
@@ -239,9 +241,12 @@ func (r *run) tellStops(ctx context.Context, stops []service.ChangeRow) {
 	if len(stops) == 0 {
 		return
 	}
-	r.drain(ctx)
 	var v service.ViewResult
-	if err := r.view(ctx, "threads", nil, &v); err == nil {
+	var err error
+	var both sync.WaitGroup
+	both.Go(func() { err = r.view(ctx, "threads", nil, &v) })
+	r.drain(ctx)
+	if both.Wait(); err == nil {
 		r.held = true
 		for _, t := range v.Threads {
 			if _, known := r.paused[t.TID]; t.Paused && !known { // of which is told in a moment

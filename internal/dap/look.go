@@ -89,7 +89,7 @@ func (s *Server) frame(f *collector.Frame) proto.StackFrame {
 		out.Name += " (inlined)"
 	}
 	if f.Line > 0 && f.File != "" {
-		out.Source, out.Line = source(f.File), s.line(f.Line)
+		out.Source, out.Line, out.Column = source(f.File), s.line(f.Line), s.client.columnBase
 		if _, err := os.Stat(f.File); err != nil || !filepath.IsAbs(f.File) {
 			out.Source.Origin, out.Source.PresentationHint = "not on this disk", "deemphasize"
 		}
@@ -150,8 +150,10 @@ func variables(ctx context.Context, s *Server, in *run, a *proto.VariablesArgume
 	for i := range v.Variables {
 		out.Variables = append(out.Variables, in.variable(&v.Variables[i]))
 	}
-	if len(v.Variables) == maxAtOnce && a.Count == 0 {
-		more := fmt.Sprintf("there may be more than these %d: they are read in pages", maxAtOnce)
+	var next service.ViewResult
+	if len(v.Variables) == maxAtOnce && a.Count == 0 && in.view(ctx, "variables", map[string]any{
+		"ref": a.VariablesReference, "from": a.Start + maxAtOnce, "count": 1}, &next) == nil && len(next.Variables) > 0 {
+		more := fmt.Sprintf("there are more than these %d: they are read in pages", maxAtOnce)
 		out.Variables = append(out.Variables, proto.Variable{Name: "…", Value: more})
 	}
 	return out, nil
@@ -159,12 +161,21 @@ func variables(ctx context.Context, s *Server, in *run, a *proto.VariablesArgume
 
 // variable is one in the protocol's words; its parts are known from then on.
 func (r *run) variable(v *collector.Variable) proto.Variable {
-	out := proto.Variable{Name: v.Name, Value: v.Value, Type: v.Type, EvaluateName: v.Eval, MemoryReference: v.Addr}
+	out := proto.Variable{Name: v.Name, Value: v.Value, Type: r.s.typed(v.Type), EvaluateName: v.Eval,
+		MemoryReference: v.Addr}
 	out.VariablesReference, out.NamedVariables, out.IndexedVariables = r.parts(v)
 	if v.Fixed {
 		out.PresentationHint = &proto.VariablePresentationHint{Attributes: []string{"readOnly"}}
 	}
 	return out
+}
+
+// typed is a type, for an editor that shows types.
+func (s *Server) typed(name string) string {
+	if !s.client.typed {
+		return ""
+	}
+	return name
 }
 
 // parts says what a variable leads to.
@@ -215,7 +226,7 @@ func setVariable(ctx context.Context, _ *Server, in *run, a *proto.SetVariableAr
 	if err != nil {
 		return nil, err
 	}
-	out := proto.SetVariableResponseBody{Value: v.Value, Type: v.Type}
+	out := proto.SetVariableResponseBody{Value: v.Value, Type: in.s.typed(v.Type)}
 	out.VariablesReference, out.NamedVariables, out.IndexedVariables = in.parts(v)
 	return out, nil
 }
@@ -227,11 +238,20 @@ func setExpression(ctx context.Context, _ *Server, in *run, a *proto.SetExpressi
 	if a.FrameId >= pastBase {
 		return nil, errPast
 	}
-	v, err := in.change(ctx, map[string]any{"ref": a.FrameId, "expression": a.Expression, "value": a.Value})
+	args := map[string]any{"ref": a.FrameId, "expression": a.Expression, "value": a.Value}
+	v, err := in.change(ctx, args)
+	if fault.CodeOf(err) == fault.ValidationError { // no value as it stands: what it means in the frame
+		var meant service.ViewResult
+		if in.view(ctx, "evaluate", map[string]any{"ref": a.FrameId, "expression": a.Value}, &meant) == nil &&
+			meant.Variable != nil {
+			args["value"] = meant.Variable.Value
+			v, err = in.change(ctx, args)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	out := proto.SetExpressionResponseBody{Value: v.Value, Type: v.Type}
+	out := proto.SetExpressionResponseBody{Value: v.Value, Type: in.s.typed(v.Type)}
 	out.VariablesReference, out.NamedVariables, out.IndexedVariables = in.parts(v)
 	return out, nil
 }
@@ -258,7 +278,8 @@ func evaluate(ctx context.Context, _ *Server, in *run, a *proto.EvaluateArgument
 	if v.Variable == nil {
 		return nil, errors.New("the daemon does not say what the expression means")
 	}
-	out := proto.EvaluateResponseBody{Result: v.Variable.Value, Type: v.Variable.Type, MemoryReference: v.Variable.Addr}
+	out := proto.EvaluateResponseBody{Result: v.Variable.Value, Type: in.s.typed(v.Variable.Type),
+		MemoryReference: v.Variable.Addr}
 	out.VariablesReference, out.NamedVariables, out.IndexedVariables = in.parts(v.Variable)
 	return out, nil
 }
@@ -271,7 +292,16 @@ type memoryAnswer struct {
 	}
 }
 
-// global evaluates what is in no frame: globals, while the program runs.
+// withoutCode is an error's text without the code that programs go by.
+func withoutCode(text string) string {
+	code, rest, ok := strings.Cut(text, ": ")
+	if !ok || strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != "" {
+		return text
+	}
+	return rest
+}
+
+// global evaluates what is in no frame: globals, while the program runs, and of a single paused thread what it knows.
 func (r *run) global(ctx context.Context, expression string) (any, error) {
 	var m memoryAnswer
 	args := map[string]any{"sessionId": r.id, "targets": []any{map[string]any{"expression": expression}}}
@@ -283,13 +313,13 @@ func (r *run) global(ctx context.Context, expression string) (any, error) {
 	}
 	one := &m.Results[0]
 	if one.Error != "" {
-		return nil, errors.New(one.Error)
+		return nil, errors.New(withoutCode(one.Error))
 	}
 	value := string(one.Value)
 	if len(one.Fields) > 0 {
 		value = string(one.Fields)
 	}
-	return proto.EvaluateResponseBody{Result: value, Type: one.Type, MemoryReference: one.Address}, nil
+	return proto.EvaluateResponseBody{Result: value, Type: r.s.typed(one.Type), MemoryReference: one.Address}, nil
 }
 
 // Memory is read in pieces that do not cross a page, so that what can be read is, 16 in a call.
@@ -371,10 +401,8 @@ func exceptionInfo(ctx context.Context, s *Server, in *run, a *proto.ExceptionIn
 	}
 	for _, p := range st.PausedThreads {
 		if p.ThreadID == a.ThreadId && p.Note != "" {
-			out.Description = p.Note
-			if name, _, ok := strings.Cut(p.Note, ": "); ok {
-				out.ExceptionId = name
-			}
+			name, text, _ := strings.Cut(p.Note, ": ")
+			out.ExceptionId, out.Description = name, cmp.Or(text, name)
 		}
 	}
 	return out, nil

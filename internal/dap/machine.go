@@ -195,7 +195,7 @@ func stepInTargets(ctx context.Context, s *Server, in *run, a *proto.StepInTarge
 // gotoTargets finds where a line begins in the functions that paused threads stand in.
 func gotoTargets(ctx context.Context, s *Server, in *run, a *proto.GotoTargetsArguments) (any, error) {
 	out := proto.GotoTargetsResponseBody{Targets: []proto.GotoTarget{}}
-	seen := map[string]bool{}
+	seen := map[string]bool{} // a line may have two beginnings in a function: the first is the one
 	for tid := range in.paused {
 		var v service.ViewResult
 		if in.view(ctx, "frames", map[string]any{"threadId": tid, "count": 1}, &v) != nil || len(v.Frames) == 0 ||
@@ -208,11 +208,11 @@ func gotoTargets(ctx context.Context, s *Server, in *run, a *proto.GotoTargetsAr
 			return nil, err
 		}
 		for _, p := range code.Places {
-			if len(seen) < maxTargets && !seen[p.Address] {
-				seen[p.Address] = true
+			label := fmt.Sprintf("%s:%d in %s", filepath.Base(p.File), p.Line, p.Function)
+			if len(seen) < maxTargets && !seen[label] {
+				seen[label] = true
 				out.Targets = append(out.Targets, proto.GotoTarget{Id: in.target(p.Address), Line: s.line(p.Line),
-					Label:                       fmt.Sprintf("%s:%d in %s", filepath.Base(p.File), p.Line, p.Function),
-					InstructionPointerReference: p.Address})
+					Label: label, InstructionPointerReference: p.Address})
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	proto "github.com/google/go-dap"
 )
@@ -17,57 +18,19 @@ const (
 	outputEvents = 500
 )
 
-// drain has all output shown that the program wrote until now.
+// drain has all output shown that the program wrote until now. It asks beside relay, whose question goes on waiting.
 func (r *run) drain(ctx context.Context) {
-	done := make(chan struct{})
-	select {
-	case r.flush <- done:
-		select {
-		case <-done:
-		case <-ctx.Done():
+	for {
+		if n, err := r.page(ctx, 0); err != nil || n == 0 {
+			return
 		}
-	case <-ctx.Done():
 	}
 }
 
-// relay shows output until the run is closed.
+// relay shows output until the run is closed, or the session is gone.
 func (r *run) relay(ctx context.Context) {
 	for ctx.Err() == nil {
-		asking, cancel := context.WithCancel(ctx)
-		var asked chan struct{}
-		answered := make(chan struct{})
-		watching := make(chan struct{})
-		go func() {
-			defer close(watching)
-			select {
-			case asked = <-r.flush:
-				cancel()
-			case <-answered:
-			}
-		}()
-		_, err := r.page(asking, outputWait)
-		close(answered)
-		<-watching
-		lost := err != nil && asking.Err() == nil
-		cancel()
-		if asked != nil {
-			for !lost {
-				n, err := r.page(ctx, 0)
-				if lost = err != nil; n == 0 {
-					break
-				}
-			}
-			close(asked)
-		}
-		if lost {
-			break
-		}
-	}
-	for { // a session that is gone has no output
-		select {
-		case asked := <-r.flush:
-			close(asked)
-		case <-ctx.Done():
+		if _, err := r.page(ctx, outputWait); err != nil {
 			return
 		}
 	}
@@ -89,14 +52,18 @@ type shown struct {
 	Description string
 }
 
-// page shows the next events of output and says how many there were.
+// page shows the next events of output and says how many there were. Two may ask at once: each event is shown once, in
+// order.
 func (r *run) page(ctx context.Context, waitMs int) (int, error) {
 	var page struct {
 		Events      []shown
 		LastEventID int64
 	}
+	r.showing.Lock()
+	cursor := r.cursor
+	r.showing.Unlock()
 	kinds := []string{"stdout", "stderr", "logpoint", "condition_error", "crash"}
-	args := map[string]any{"sessionId": r.id, "eventType": kinds, "afterEventId": r.cursor, "limit": outputEvents,
+	args := map[string]any{"sessionId": r.id, "eventType": kinds, "afterEventId": cursor, "limit": outputEvents,
 		"verbose": true}
 	if waitMs > 0 {
 		args["waitMs"] = waitMs
@@ -104,25 +71,35 @@ func (r *run) page(ctx context.Context, waitMs int) (int, error) {
 	if err := r.s.ask(ctx, "debug_query", args, &page); err != nil {
 		return 0, err
 	}
+	r.showing.Lock()
+	defer r.showing.Unlock()
 	for i := range page.Events {
 		e := &page.Events[i]
-		r.cursor = max(r.cursor, e.ID)
-		r.s.out.event("output", r.s.output(e))
+		if e.ID <= r.cursor {
+			continue
+		}
+		r.cursor = e.ID
+		if body := r.output(e); body.Output != "" {
+			r.s.out.event("output", body)
+		}
 	}
 	r.cursor = max(r.cursor, page.LastEventID)
 	return len(page.Events), nil
 }
 
-// output is an event in the protocol's words.
-func (s *Server) output(e *shown) proto.OutputEventBody {
+// output is an event in the protocol's words. What is no whole letter of a stream's output waits for the rest.
+func (r *run) output(e *shown) proto.OutputEventBody {
 	body := proto.OutputEventBody{Category: e.EventType, Output: e.Message + "\n"}
 	switch e.EventType {
 	case "stdout", "stderr":
-		if body.Output = ""; e.Text != nil {
-			body.Output = *e.Text
+		text := r.half[e.EventType]
+		if e.Text != nil {
+			text += *e.Text
 		} else if b, err := base64.StdEncoding.DecodeString(e.Bytes); err == nil {
-			body.Output = strings.ToValidUTF8(string(b), "\uFFFD")
+			text += string(b)
 		}
+		n := wholeLetters(text)
+		body.Output, r.half[e.EventType] = strings.ToValidUTF8(text[:n], "\uFFFD"), text[n:]
 		return body
 	case "crash":
 		body.Category = "important"
@@ -133,7 +110,31 @@ func (s *Server) output(e *shown) proto.OutputEventBody {
 		body.Category = "console"
 	}
 	if filepath.IsAbs(e.SourceFile) {
-		body.Source, body.Line = source(e.SourceFile), s.line(e.Line)
+		body.Source, body.Line = source(e.SourceFile), r.s.line(e.Line)
 	}
 	return body
+}
+
+// wholeLetters is how much of a text ends in no half of a letter.
+func wholeLetters(text string) int {
+	for i := len(text) - 1; i >= 0 && i >= len(text)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRuneInString(text[i:]) {
+				return i
+			}
+			break
+		}
+	}
+	return len(text)
+}
+
+// halves shows what no rest has come for: the program has ended.
+func (r *run) halves() {
+	r.showing.Lock()
+	defer r.showing.Unlock()
+	for stream, text := range r.half {
+		if delete(r.half, stream); text != "" {
+			r.s.out.event("output", proto.OutputEventBody{Category: stream, Output: strings.ToValidUTF8(text, "\uFFFD")})
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	proto "github.com/google/go-dap"
@@ -159,9 +160,15 @@ func (p *points) add(ctx context.Context, r *run, list []*point) error {
 	case len(list) == 1:
 		list[0].wrong = said(err)
 	default:
+		full := map[bool]string{} // of breakpoints and of logpoints a session takes so many
 		for _, pt := range list {
+			if pt.wrong = full[pt.key.message != ""]; pt.wrong != "" {
+				continue
+			}
 			if err := p.addAll(ctx, r, []*point{pt}); err != nil {
-				pt.wrong = said(err)
+				if pt.wrong = said(err); strings.Contains(pt.wrong, "a session has at most") {
+					full[pt.key.message != ""] = pt.wrong
+				}
 			}
 		}
 	}

@@ -36,8 +36,10 @@ type run struct {
 	held     bool                      // no thread ran when that was last looked at, and none was let go on since
 	toldHeld bool                      // the editor knows that
 	last     int64                     // change that was heard
-	cursor   int64                     // event of output that was shown; relay's
-	flush    chan chan struct{}        // to relay
+
+	showing sync.Mutex        // output, in order
+	cursor  int64             // event of output that was shown
+	half    map[string]string // by stream: output that ends within a letter
 
 	stop    context.CancelFunc
 	working sync.WaitGroup // follow, relay
@@ -158,7 +160,8 @@ func (r *run) view(ctx context.Context, action string, args map[string]any, into
 
 func (s *Server) newRun(b beginning) *run {
 	return &run{s: s, began: b, bare: b.NoDebug, paused: map[int]service.ChangeRow{}, lists: map[int]bool{},
-		tops: map[int]string{}, pasts: map[int]*past{}, flush: make(chan chan struct{}), stop: func() {}}
+		half: map[string]string{},
+		tops: map[int]string{}, pasts: map[int]*past{}, stop: func() {}}
 }
 
 func launch(ctx context.Context, s *Server, in *run, b *beginning) (any, error) {
@@ -285,13 +288,18 @@ func attach(ctx context.Context, s *Server, in *run, b *beginning) (any, error) 
 
 // ready says that breakpoints may come now.
 func (s *Server) ready() {
+	s.tellProcess()
+	s.out.event("initialized", nil)
+}
+
+// tellProcess tells which process is debugged.
+func (s *Server) tellProcess() {
 	name, method := s.run.began.Program, "launch"
 	if !s.run.launched {
 		name, method = cmp.Or(s.run.began.SessionID, fmt.Sprintf("process %d", s.run.pid)), "attach"
 	}
 	s.out.event("process", proto.ProcessEventBody{Name: name, SystemProcessId: s.run.pid, IsLocalProcess: true,
 		StartMethod: method})
-	s.out.event("initialized", nil)
 }
 
 func configured(ctx context.Context, _ *Server, in *run, _ *struct{}) (any, error) {
@@ -340,6 +348,7 @@ func restart(ctx context.Context, s *Server, in *run, a *struct{ Arguments *begi
 		in.over(s)
 		return nil, err
 	}
+	s.tellProcess()
 	return nil, s.run.begin(ctx)
 }
 
@@ -379,10 +388,7 @@ func (s *Server) leave(ctx context.Context, kill *bool) error {
 	if r.borrowed && !ends {
 		return s.points.takeAway(ctx, r)
 	}
-	args := map[string]any{"action": "stop", "sessionId": r.id, "retain": true}
-	if !ends {
-		args["kill"] = false
-	}
+	args := map[string]any{"action": "stop", "sessionId": r.id, "retain": true, "kill": ends}
 	err := s.ask(ctx, "debug_session", args, nil)
 	if fault.CodeOf(err) == fault.SessionNotFound { // somebody else was faster
 		err = nil

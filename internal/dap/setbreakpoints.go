@@ -102,15 +102,21 @@ func setDataBreakpoints(ctx context.Context, s *Server, in *run, a *proto.SetDat
 // dataBreakpointInfo finds the expression for a variable; whether it can be watched is seen when it is.
 func dataBreakpointInfo(ctx context.Context, s *Server, in *run, a *proto.DataBreakpointInfoArguments) (any, error) {
 	name := a.Name
+	no := func(why string) (any, error) { return proto.DataBreakpointInfoResponseBody{Description: why}, nil }
+	if strings.TrimSpace(name) == "" {
+		return no("no name is given")
+	}
 	if a.VariablesReference != 0 {
 		v, err := in.named(ctx, a.VariablesReference, a.Name)
 		if err != nil {
 			return nil, err
 		}
 		if v.Eval == "" || v.Addr == "" {
-			return proto.DataBreakpointInfoResponseBody{Description: a.Name + " is in no memory that could be watched"}, nil
+			return no(a.Name + " is in no memory that could be watched")
 		}
 		name = v.Eval
+	} else if _, err := evaluate(ctx, s, in, &proto.EvaluateArguments{Expression: name, FrameId: a.FrameId}); err != nil {
+		return no(said(err))
 	}
 	return proto.DataBreakpointInfoResponseBody{DataId: name, Description: name,
 		AccessTypes: []proto.DataBreakpointAccessType{"write", "readWrite"}}, nil

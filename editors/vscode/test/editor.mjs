@@ -66,10 +66,19 @@ export class Editor {
   /** command runs a command by its title. */
   async command(title) {
     const box = this.page.locator('.quick-input-widget:visible input').first();
-    await this.page.keyboard.press('F1');
-    await box.waitFor();
-    await box.fill(`>${title}`);
-    await this.page.locator('.quick-input-widget .monaco-list-row.focused', { hasText: title }).first().waitFor();
+    const row = this.page.locator('.quick-input-widget .monaco-list-row.focused', { hasText: title }).first();
+    for (let tries = 4; ; tries--) { // what opens an editor meanwhile takes the list away
+      await this.page.keyboard.press('F1');
+      try {
+        await box.waitFor({ timeout: 15000 });
+        await box.fill(`>${title}`, { timeout: 15000 });
+        await row.waitFor({ timeout: 15000 });
+        break;
+      } catch (err) {
+        if (tries === 1) throw err;
+        await this.page.keyboard.press('Escape');
+      }
+    }
     await this.page.keyboard.press('Enter');
     await box.waitFor({ state: 'hidden' }).catch(() => {});
   }
@@ -89,7 +98,7 @@ export class Editor {
   /** breakAt sets a breakpoint, once the extension has come. */
   async breakAt(name, line) {
     await this.open(name, line);
-    await this.page.locator('.codelens-decoration a', { hasText: 'Strobe' }).first().waitFor({ timeout: 120000 });
+    await this.page.locator('.codelens-decoration a:visible', { hasText: 'Strobe' }).first().waitFor({ timeout: 120000 });
     await this.page.keyboard.press('F9');
     await this.page.locator('.codicon-debug-breakpoint, .codicon-debug-breakpoint-unverified').first().waitFor();
   }

@@ -1,6 +1,6 @@
 // What a person does with the extension, step by step.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { modules } from './editor.mjs';
@@ -82,42 +82,6 @@ export const steps = {
     await e.shot('traced');
   },
 
-  async 'data breakpoint'(e) {
-    await e.breakAt('shop.cc', 22);
-    await e.command('Strobe: Debug with Strobe');
-    await e.stopped('shop::total');
-    await e.expand('Locals');
-    const set = e.page.locator('.debug-breakpoints .monaco-list-row', { hasText: 'sum' }).first();
-    for (let tries = 5; tries > 0 && !await set.isVisible(); tries--) { // a menu that has just come takes no click
-      await e.variable('sum').click({ button: 'right' });
-      await e.page.locator('.monaco-menu .action-item', { hasText: 'Break on Value Change' }).first().hover();
-      await e.page.waitForTimeout(400);
-      await e.page.keyboard.press('Enter');
-      await set.waitFor({ timeout: 5000 }).catch(() => e.page.keyboard.press('Escape'));
-    }
-    await set.waitFor();
-    await e.open('shop.cc', 22);
-    await e.page.keyboard.press('F9'); // the other one is in its way
-    await e.command('Debug: Continue');
-    await e.page.locator('.debug-call-stack .monaco-list-row', { hasText: /data breakpoint/i }).first().waitFor();
-    await e.variable('sum').locator('.value', { hasText: '500' }).waitFor();
-    await e.shot('data');
-    await e.clear();
-  },
-
-  async 'step back'(e) { // shop's functions are traced since the step before
-    await e.breakAt('shop.cc', 34);
-    await e.command('Strobe: Debug with Strobe');
-    await e.stopped('main');
-    await e.command('Debug: Step Back');
-    await e.stopped('[past] shop::total');
-    await e.expand('Result');
-    await e.shot('past');
-    await e.command('Debug: Step Back');
-    await e.stopped('[past] shop::total');
-    await e.clear();
-  },
-
   async sessions(e) {
     await e.command('Strobe: Focus on Sessions View');
     const row = e.page.locator('.pane-body .monaco-list-row', { hasText: /^shop-.*exited/ }).first();
@@ -192,6 +156,56 @@ export const steps = {
     await e.clear();
   },
 
+  async 'data breakpoint'(e) {
+    await e.breakAt('shop.cc', 22);
+    await e.command('Strobe: Debug with Strobe');
+    await e.stopped('shop::total');
+    await e.expand('Locals');
+    const set = e.page.locator('.debug-breakpoints .monaco-list-row', { hasText: 'sum' }).first();
+    for (let tries = 5; tries > 0 && !await set.isVisible(); tries--) { // a menu that has just come takes no click
+      await e.variable('sum').click({ button: 'right' });
+      await e.page.locator('.monaco-menu .action-item', { hasText: 'Break on Value Change' }).first().hover();
+      await e.page.waitForTimeout(400);
+      await e.page.keyboard.press('Enter');
+      await set.waitFor({ timeout: 5000 }).catch(() => e.page.keyboard.press('Escape'));
+    }
+    await set.waitFor();
+    await e.open('shop.cc', 22);
+    await e.page.keyboard.press('F9'); // the other one is in its way
+    await e.command('Debug: Continue');
+    await e.page.locator('.pane-header', { hasText: /Paused on data breakpoint/i }).first().waitFor();
+    await e.variable('sum').locator('.value', { hasText: '500' }).waitFor();
+    await e.shot('data');
+    await e.clear();
+  },
+
+  async 'step back'(e) { // shop's functions are traced since the step before
+    await e.breakAt('shop.cc', 34);
+    await e.command('Strobe: Debug with Strobe');
+    await e.stopped('main');
+    const back = e.page.locator('.codicon-debug-step-back').first(); // it is no command of the palette
+    await back.click();
+    await e.stopped('[past] shop::total');
+    await e.expand('Result');
+    await e.shot('past');
+    await back.click();
+    await e.stopped('[past] shop::total');
+    await e.clear();
+  },
+
+  async start(e) {
+    await e.command('Developer: Show Running Extensions');
+    const rows = e.page.locator('.runtime-extensions-editor .monaco-list-row'), row = rows.filter({ hasText: /strobe/i }).first();
+    await rows.first().click();
+    for (let tries = 40; tries > 0 && !await row.isVisible(); tries--) { // the slowest stand first
+      await e.page.keyboard.press('PageDown');
+      await e.page.waitForTimeout(100);
+    }
+    const took = /(\d+)\s*ms/.exec(await row.locator('.activation-time').textContent());
+    assert.ok(took && Number(took[1]) < 1000, `activated in ${took?.[0]}`);
+    console.log(`     the extension starts in ${took[1]} ms`);
+  },
+
   async walkthrough(e) {
     await e.command('Welcome: Open Walkthrough');
     await e.page.keyboard.type('See What a Program Does');
@@ -201,10 +215,14 @@ export const steps = {
   },
 
   async missing(e) {
-    const file = join(e.ws, '../user/User/settings.json'), settings = JSON.parse(readFileSync(file, 'utf8'));
-    writeFileSync(file, JSON.stringify({ ...settings, 'strobe.path': '/nowhere/strobe' }));
-    await e.open('shop.cc');
-    await e.command('Strobe: Debug with Strobe');
-    await (await e.notice('The setting strobe.path names /nowhere/strobe')).locator('.monaco-button', { hasText: 'How to install' }).waitFor();
+    mkdirSync(join(e.ws, '.vscode'), { recursive: true });
+    writeFileSync(join(e.ws, '.vscode/settings.json'), JSON.stringify({ 'strobe.path': '/nowhere/strobe' }));
+    const notice = e.page.locator('.notifications-toasts .notification-list-item', { hasText: 'The setting strobe.path names /nowhere/strobe' }).first();
+    for (let tries = 6; tries > 0 && !await notice.isVisible(); tries--) { // the editor sees its settings' file change when it likes
+      await e.open('shop.cc');
+      await e.command('Strobe: Debug with Strobe');
+      await notice.waitFor({ timeout: 8000 }).catch(() => {});
+    }
+    await notice.locator('.monaco-button', { hasText: 'How to install' }).waitFor();
   },
 };

@@ -281,7 +281,8 @@ func (pt *point) placeOf(mod *symbol.Module, bias uint64, a symbol.Addr) collect
 // place notes where a point is, for its status.
 func (pt *point) place(mod *symbol.Module, bias uint64, a symbol.Addr) {
 	l := pt.placeOf(mod, bias, a)
-	if pt.file != "" { // several lines may begin at the address
+	// Several lines may begin at the address. That of a function's first line is behind its beginning, in another line.
+	if pt.file != "" && (l.Line == 0 || slices.Contains(lineCode(mod, pt.file, pt.line), a)) {
 		l.File, l.Line = pt.file, pt.line
 	}
 	same := func(have collector.Location) bool {

@@ -1998,7 +1998,12 @@ function keepStacks(agent) {
     let text = head;
     for (const frame of frames) {
       let line = String(frame);
-      const file = agent.files.byPath.get(fileOf(frame.getFileName()));
+      const name = frame.getFileName();
+      if (typeof name === "string" && name.startsWith(agent.own)) {
+        text = text.replace(/ Module\.<anonymous> (\([^\n]*)$/, " Module._compile $1");
+        continue;
+      }
+      const file = agent.files.byPath.get(fileOf(name));
       if (file && file.code !== null) {
         const at3 = `${frame.getLineNumber()}:${frame.getColumnNumber()}`, i = line.lastIndexOf(at3);
         if (i >= 0) line = line.slice(0, i) + placeOf(file, frame.getLineNumber(), frame.getColumnNumber()).join(":") + line.slice(i + at3.length);

@@ -86,7 +86,12 @@ export function keepStacks(agent) {
     let text = head;
     for (const frame of frames) {
       let line = String(frame);
-      const file = agent.files.byPath.get(fileOf(frame.getFileName()));
+      const name = frame.getFileName();
+      if (typeof name === 'string' && name.startsWith(agent.own)) { // our _compile, and Node's own has its name again
+        text = text.replace(/ Module\.<anonymous> (\([^\n]*)$/, ' Module._compile $1');
+        continue;
+      }
+      const file = agent.files.byPath.get(fileOf(name));
       if (file && file.code !== null) {
         const at = `${frame.getLineNumber()}:${frame.getColumnNumber()}`, i = line.lastIndexOf(at);
         if (i >= 0) line = line.slice(0, i) + placeOf(file, frame.getLineNumber(), frame.getColumnNumber()).join(':') + line.slice(i + at.length);
