@@ -61,7 +61,7 @@ type Point struct {
 	Pending      bool   // may be nowhere yet: set when a library with it is loaded
 }
 
-// Functions of a Point that stand for exceptions: those that nobody will catch, and all. Of interpreters.
+// Functions of a Point that stand for exceptions: those that nobody will catch, and all.
 const (
 	PointUncaught   = "@uncaught"
 	PointExceptions = "@exceptions"

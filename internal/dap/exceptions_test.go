@@ -108,6 +108,33 @@ func TestExceptionsPause(t *testing.T) {
 	}
 }
 
+// TestDeathPauses: a program pauses in front of the signal that ends it, where its variables are, and then it dies of it.
+func TestDeathPauses(t *testing.T) {
+	source := "#include <stdlib.h>\nstatic int get(int *p)\n{\n\treturn *p; // here\n}\nint main(int argc, char **argv)\n{\n" +
+		"\tif (argc > 1)\n\t\tabort();\n\treturn get(0);\n}\n"
+	bin, _ := program(t, "dies", source)
+	s := strobetest.Start(t, nil)
+	for signal, with := range map[string][]string{"SIGSEGV": nil, "SIGABRT": {"abort"}} {
+		e := open(t, s.Home)
+		e.launch(args{"program": bin, "args": with}, func() {
+			ask[*proto.SetExceptionBreakpointsResponse](e, "setExceptionBreakpoints", args{"filters": []string{"@uncaught"}})
+		})
+		stop := e.stops("exception")
+		info := ask[*proto.ExceptionInfoResponse](e, "exceptionInfo", args{"threadId": stop.ThreadId}).Body
+		if info.ExceptionId != signal || info.BreakMode != "unhandled" || info.Description == "" {
+			t.Errorf("%+v, want %s", info, signal)
+		}
+		if top := e.stack(stop.ThreadId)[0]; signal == "SIGSEGV" && (top.Name != "get" || top.Line != lineOf(t, source, "// here")) {
+			t.Errorf("it stands at %+v", top)
+		}
+		ask[*proto.NextResponse](e, "next", args{"threadId": stop.ThreadId})
+		e.ends(128 + map[string]int{"SIGSEGV": 11, "SIGABRT": 6}[signal])
+		if !strings.Contains(e.said["important"], signal) {
+			t.Errorf("said %q", e.said)
+		}
+	}
+}
+
 // built compiles a source with a compiler's own command.
 func built(t *testing.T, compiler, name, source string, flags ...string) string {
 	t.Helper()

@@ -166,7 +166,7 @@ func TestStepsToTheEnd(t *testing.T) {
 	e.ends(7)
 }
 
-// TestExceptionFilters are verified where they work alone; a C program has no exceptions.
+// TestExceptionFilters are verified where they work alone; a C program has no exceptions, but may die of a signal.
 func TestExceptionFilters(t *testing.T) {
 	bin, _ := program(t, "shop", shop)
 	s := strobetest.Start(t, nil)
@@ -174,7 +174,7 @@ func TestExceptionFilters(t *testing.T) {
 	e.launch(args{"program": bin, "stopOnEntry": true}, func() {
 		got := ask[*proto.SetExceptionBreakpointsResponse](e, "setExceptionBreakpoints",
 			args{"filters": []string{"@exceptions", "@uncaught"}}).Body.Breakpoints
-		if len(got) != 2 || got[0].Verified || got[1].Verified || got[0].Message == "" || got[1].Message == "" {
+		if len(got) != 2 || got[0].Verified || got[0].Message == "" || !got[1].Verified {
 			t.Errorf("filters: %+v", got)
 		}
 	})

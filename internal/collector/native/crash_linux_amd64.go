@@ -77,7 +77,7 @@ func (t *target) mayCrash(th *thread, regs *ptrace.Regs, sig syscall.Signal) boo
 			Thread: snapshot.Thread{TID: th.tid, Regs: regsOf(regs)}}
 		return false
 	case dispDies:
-		return t.takePicture(th, regs, &info)
+		return t.deathHit(th, regs, &info) || t.takePicture(th, regs, &info)
 	}
 	return false
 }

@@ -140,6 +140,7 @@ type thread struct {
 	remade   remade
 	// a signal that it takes when it goes on, held back while it was in a stub
 	owed    *ptrace.Siginfo
+	dies    *ptrace.Siginfo                      // it is paused in front of the signal that ends its program
 	out     *runningOut                          // nil unless it runs until it leaves the agent's C
 	watched [ptrace.DebugSlots]ptrace.DebugWatch // in its debug registers
 	watches bool                                 // something was in them once

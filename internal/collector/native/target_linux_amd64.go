@@ -313,6 +313,9 @@ func (t *target) resume(th *thread, sig syscall.Signal) error {
 	if sig == 0 && th.owed != nil && t.takesOwed(th) {
 		return nil
 	}
+	if sig == 0 && th.dies != nil {
+		return t.dieNow(th)
+	}
 	if th.owed != nil { // it takes another one first, such as a fault of the displaced instruction
 		ptrace.Queue(th.p.pid, th.tid, th.owed)
 		th.owed = nil

@@ -4,9 +4,12 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/snapshot"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/unwind"
 )
@@ -55,6 +58,9 @@ func (t *target) newThrowPoint(pt *point) error {
 				}
 			}
 		}
+	}
+	if pt.throws == throwsUncaught {
+		pt.places = append(pt.places, collector.Location{Function: "a signal that ends the program"})
 	}
 	if len(pt.places) == 0 && !pt.Pending {
 		return fault.New(fault.Unsupported, "With pending it may be of a library that is loaded later.",
@@ -121,6 +127,41 @@ func (t *target) throwHit(th *thread, p *process, regs *ptrace.Regs, kind throwK
 	ps := &pointSite{at: at, points: points}
 	t.spawn(func() { t.decide(c, ps) })
 	return true
+}
+
+// deathHit has a thread pause in front of the signal that ends its program, where a point of @uncaught asks for it and
+// has not paused it for the exception that comes to that signal. Tracer thread only.
+func (t *target) deathHit(th *thread, regs *ptrace.Regs, info *ptrace.Siginfo) bool {
+	p := th.p
+	points := t.throwPoints(th, throwCatch)
+	st := p.throws.Load()
+	if len(points) == 0 || p.picture != nil || th.dies != nil || st != nil && st.ended[th.tid] ||
+		info.Signal() == unix.SIGABRT && p.lastPanic(th.tid) != "" {
+		return false
+	}
+	c := &pause{th: th, stop: th.stops.Load(), p: p, seen: p.pictured(th, regs, true)}
+	th.stopped, th.dies = true, info
+	sig := signalOf(info, p.pid)
+	t.spawn(func() {
+		c.Note = sig.Name()
+		if view, err := p.view(); err == nil {
+			if k := snapshot.New(view).Crash(&snapshot.Death{Thread: c.seen, Signal: &sig}); k != nil && k.Reason != "" {
+				c.Note += ": " + k.Reason
+			}
+		}
+		t.decide(c, &pointSite{at: regs.Rip, points: points})
+	})
+	return true
+}
+
+// dieNow has a thread take the signal that it was paused in front of. Tracer thread only.
+func (t *target) dieNow(th *thread) error {
+	info := th.dies
+	th.dies = nil
+	if regs, err := ptrace.GetRegs(th.tid); err == nil && t.takePicture(th, &regs, info) {
+		return nil
+	}
+	return t.resume(th, info.Signal())
 }
 
 // text is what a person is told of an exception.
