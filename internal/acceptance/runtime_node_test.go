@@ -97,8 +97,9 @@ func TestNodeUntouched(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "look.js", `const { spawnSync } = require('child_process');
 function f(a, b = 2) { return new Error('x').stack; }
+const deep = n => n ? [deep(n - 1)][0] : new Error('deep').stack;
 const look = () => console.log(JSON.stringify({ env: Object.keys(process.env).filter(k => /NODE|STROBE_AGENT/.test(k)).sort().map(k => [k, process.env[k]]),
-  argv: process.argv.slice(2), execArgv: process.execArgv, f: f.toString(), stack: f(), length: f.length, keys: Object.keys(globalThis) }));
+  argv: process.argv.slice(2), execArgv: process.execArgv, f: f.toString(), stack: f(), deep: deep(4), deeper: deep(20), length: f.length, keys: Object.keys(globalThis) }));
 look();
 if (process.argv.length < 3) { process.stdout.write(spawnSync(process.execPath, ['look.js', 'child']).stdout); process.exitCode = 3; }
 `, 0o644)

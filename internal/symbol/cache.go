@@ -155,11 +155,21 @@ func writeCache(dir, key string, ix *index) error {
 	return putFile(filepath.Join(dir, key), b)
 }
 
+// spareBytes are left to recordings, which share the disk with what is only kept to be faster.
+const spareBytes = 16 << 20
+
 // putFile makes a file of parts by renaming a complete one.
 func putFile(path string, parts ...[]byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
+	}
+	size := uint64(spareBytes)
+	for _, b := range parts {
+		size += uint64(len(b))
+	}
+	if free := room(dir); free < size {
+		return fmt.Errorf("only %d bytes are free on the disk of %s", free, dir)
 	}
 	f, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {

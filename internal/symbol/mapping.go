@@ -3,6 +3,7 @@
 package symbol
 
 import (
+	"math"
 	"os"
 	"syscall"
 
@@ -20,3 +21,12 @@ func mapFile(f *os.File, size int64) ([]byte, func(), error) {
 
 // forget gives the pages of a mapping back; they are read again from the file when they are looked at.
 func forget(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) }
+
+// room returns how many bytes a user can still write in a folder.
+func room(dir string) uint64 {
+	var s unix.Statfs_t
+	if unix.Statfs(dir, &s) != nil {
+		return math.MaxUint64 // writing says it
+	}
+	return uint64(s.Bavail) * uint64(s.Bsize)
+}

@@ -1995,7 +1995,8 @@ function keepStacks(agent) {
     } catch {
       head = "<error>";
     }
-    let text = head;
+    const { raised } = agent, limit2 = Error.stackTraceLimit;
+    let text = head, most = limit2 > 0 ? limit2 - (raised && raised.to === limit2 ? raised.by : 0) : Infinity;
     for (const frame of frames) {
       let line = String(frame);
       const name = frame.getFileName();
@@ -2003,6 +2004,7 @@ function keepStacks(agent) {
         text = text.replace(/ Module\.<anonymous> (\([^\n]*)$/, " Module._compile $1");
         continue;
       }
+      if (--most < 0) break;
       const file = agent.files.byPath.get(fileOf(name));
       if (file && file.code !== null) {
         const at3 = `${frame.getLineNumber()}:${frame.getColumnNumber()}`, i = line.lastIndexOf(at3);

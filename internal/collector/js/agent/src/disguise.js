@@ -83,7 +83,8 @@ export function keepStacks(agent) {
     } catch {
       head = '<error>';
     }
-    let text = head;
+    const { raised } = agent, limit = Error.stackTraceLimit;
+    let text = head, most = limit > 0 ? limit - (raised && raised.to === limit ? raised.by : 0) : Infinity;
     for (const frame of frames) {
       let line = String(frame);
       const name = frame.getFileName();
@@ -91,6 +92,7 @@ export function keepStacks(agent) {
         text = text.replace(/ Module\.<anonymous> (\([^\n]*)$/, ' Module._compile $1');
         continue;
       }
+      if (--most < 0) break;
       const file = agent.files.byPath.get(fileOf(name));
       if (file && file.code !== null) {
         const at = `${frame.getLineNumber()}:${frame.getColumnNumber()}`, i = line.lastIndexOf(at);

@@ -36,7 +36,16 @@ function hookCommonJS(agent) {
       const sourceType = typeof rest[0] === 'string' && rest[0].startsWith('module') ? 'module' : 'unambiguous';
       content = agent.instrumented(content, { file: filename, language: raw ? filename : compiled(filename), sourceType }) || content;
     }
-    return Reflect.apply(compile, this, [content, filename, ...rest]);
+    // Stacks are shown without this frame: one more is taken for it, while it stands.
+    const limit = Error.stackTraceLimit, before = agent.raised;
+    const more = limit > 0 && Reflect.set(Error, 'stackTraceLimit', limit + 1);
+    if (more) agent.raised = { to: limit + 1, by: before && before.to === limit ? before.by + 1 : 1 };
+    try {
+      return Reflect.apply(compile, this, [content, filename, ...rest]);
+    } finally {
+      agent.raised = before;
+      if (more && Error.stackTraceLimit === limit + 1) Reflect.set(Error, 'stackTraceLimit', limit);
+    }
   };
 }
 
