@@ -176,6 +176,9 @@ func (s *Store) SetResult(r Result) error {
 	return s.w.flush(context.Background(), true)
 }
 
+// maxPicture bounds what is read: the file may be a stranger's.
+const maxPicture = 32 << 20
+
 // SetPicture keeps what a reader has made of the whole recording, for those who open it later. The file has it with the
 // next commit.
 func (s *Store) SetPicture(data []byte) {
@@ -190,7 +193,8 @@ func (s *Store) SetPicture(data []byte) {
 
 // Picture returns what SetPicture was last given and the file has, nil if there is nothing.
 func (s *Store) Picture(ctx context.Context) (data []byte, err error) {
-	err = s.readDB.QueryRowContext(ctx, "SELECT value FROM meta WHERE key='picture'").Scan(&data)
+	err = s.readDB.QueryRowContext(ctx, "SELECT value FROM meta WHERE key='picture' AND length(value)<=?", maxPicture).
+		Scan(&data)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("read the picture: %w", err)
 	}
