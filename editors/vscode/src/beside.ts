@@ -40,7 +40,7 @@ async function last(d: Daemon, session: string, of: Stat, filter: object): Promi
 
 /** points are the hits of a session's breakpoints and logpoints in a file. */
 export function points(s: Status, file: string): Seen[] {
-  return [...s.breakpoints, ...s.logpoints].filter((p) => p.line && p.file && same(p.file, file)).map((p) => ({
+  return [...s.breakpoints, ...s.logpoints].filter((p) => typeof p !== "string").filter((p) => p.line && p.file && same(p.file, file)).map((p) => ({
     line: p.line!, event: 0, text: plural(p.hits, "hit"), detail: `${p.id}: ${plural(p.hits, "hit")}${p.message ? ` of logpoint “${p.message}”` : ""}`,
   }));
 }

@@ -72,6 +72,10 @@ function rows(s: Session, st: Status): Row[] {
   }
   for (const [list_, icon] of [[st.breakpoints, "debug-breakpoint"], [st.logpoints, "debug-breakpoint-log"]] as const) {
     for (const p of list_) {
+      if (typeof p === "string") { // of a session that has ended
+        list.push({ label: p, icon });
+        continue;
+      }
       list.push({ label: p.function ?? `${basename(p.file ?? "")}:${p.line}`, description: plural(p.hits, "hit"), icon,
         at: p.file && p.line ? { file: p.file, line: p.line } : undefined });
     }

@@ -17,7 +17,7 @@ export interface Crash {
 export interface Status {
   sessionId: string; status: string; exitCode?: number; signal?: string; pid: number; runtime: string;
   eventCount: Record<string, number>; droppedEvents: number; hookedFunctions: number; tracePatterns: string[];
-  breakpoints: Point[]; logpoints: Point[]; pausedThreads: Paused[]; crashInfo?: Crash;
+  breakpoints: (Point | string)[]; logpoints: (Point | string)[]; pausedThreads: Paused[]; crashInfo?: Crash;
   deadlocks?: unknown[]; capabilities?: Record<string, unknown>; warnings?: string[];
 }
 

@@ -65,7 +65,13 @@ export const steps = {
     await e.stopped('take');
     await e.page.locator('.exception-widget', { hasText: 'no tea left' }).waitFor();
     await e.shot('exception');
+    await e.command('View: Show Run and Debug');
     await all.click();
+    await e.page.waitForFunction(() => { // a click on what is drawn anew is lost
+      const row = [...document.querySelectorAll('.debug-breakpoints .monaco-list-row')].find((r) => /All exceptions/.test(r.textContent));
+      const box = row?.querySelector('.monaco-checkbox, input');
+      return box && !(box.checked ?? box.getAttribute('aria-checked') === 'true');
+    });
     await e.clear();
   },
 
