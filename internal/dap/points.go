@@ -64,7 +64,7 @@ type points struct {
 
 // exceptionFilters are the patterns of exceptions that a breakpoint may have; which work is the runtime's to say.
 var exceptionFilters = []proto.ExceptionBreakpointsFilter{
-	{Filter: "@uncaught", Label: "Uncaught exceptions", Default: true,
+	{Filter: "@uncaught", Label: "Uncaught exceptions",
 		Description: "Pause at exceptions that nobody catches, and in front of a signal that ends the program"},
 	{Filter: "@exceptions", Label: "All exceptions", Description: "Pause at exceptions"},
 }
