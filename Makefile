@@ -8,7 +8,8 @@ LDFLAGS := -s -w -funcalign=16
 # Where nothing waits for the code, small functions are not copied to where they are called: 1.4 MB less.
 COLD    := bucket capture checkout cli collector/js collector/jvm collector/python corefile crash daemon dap doctor \
   emulate exchange export expr fleet follow goroutine group hunt inspect install iochan locks mcp midi natvis page \
-  report scenario service session settings snapshot sound/pulse stuck testadapter testrun testsetup tracediff ui/... waits websocket
+  report scenario service session settings snapshot sound/pulse stuck testadapter testrun testsetup tracediff ui/... \
+  waits websocket
 OTHERS  := github.com/spf13/... github.com/google/jsonschema-go/... github.com/modelcontextprotocol/... \
   github.com/google/go-dap github.com/pelletier/... go.yaml.in/... net/... crypto/... vendor/... mime/... text/... \
   encoding/json encoding/gob encoding/xml encoding/asn1 encoding/csv encoding/pem log/... image/... html debug/... \

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 // the tool's answer.
 func own(tool string) answerer {
 	return during(func(ctx context.Context, s *Server, in *run, a *map[string]any) (any, error) {
-		args := maps.Clone(*a)
+		args := *a
 		if args == nil {
 			args = map[string]any{}
 		}

@@ -52,8 +52,8 @@ type ChangeRow struct {
 const (
 	// changesAtOnce is how many changes an answer has.
 	changesAtOnce = 100
-	// changesWith is how long those are waited for that come with the first: a pause of many threads is one answer. A
-	// person steps as fast as that.
+	// changesWith is how long those are waited for that come with the first: a pause of many threads is one answer. Each
+	// pause and step is told so much later.
 	changesWith = time.Millisecond
 )
 

@@ -52,8 +52,8 @@ export class Timeline {
     this.scene = {
       // The first picture is asked for before the page is laid out, which takes a browser that has just begun a while.
       ctx: this.canvas.getContext("2d", { alpha: false })!, width: Math.max(300, innerWidth - 220), height: innerHeight,
-      scroll: 0, from: 0, to: 1, layout: this.layout, pictures: [], selected: state.event, other: 0, hover: null, range: null, found: null,
-      names: new Map(), newest: 0, live: false,
+      scroll: 0, from: 0, to: 1, layout: this.layout, pictures: [], selected: state.event, other: 0, hover: null,
+      range: null, found: null, names: new Map(), newest: 0, live: false,
     };
     const button = (label: string, title: string, does: () => void) =>
       h("button", { type: "button", title, "aria-label": title, onclick: does }, label);
