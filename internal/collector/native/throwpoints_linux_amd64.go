@@ -105,12 +105,12 @@ func (t *target) throwPoints(th *thread, kind throwKind) (out []*point) {
 // throwHit has the points decide about a thread that throws, which goes on at to. False: none is concerned. Tracer
 // thread only.
 func (t *target) throwHit(th *thread, p *process, regs *ptrace.Regs, kind throwKind, e *thrown, to uint64) bool {
-	points := t.throwPoints(th, kind)
-	if len(points) == 0 || e == nil || kind == throwCatch && e.What != "uncaught" {
+	points, st := t.throwPoints(th, kind), p.throws.Load()
+	if len(points) == 0 || st == nil || e == nil || kind == throwCatch && e.What != "uncaught" {
 		return false
 	}
 	if kind == throwPanic {
-		caught := (&throwStop{p: p, st: p.throws.Load(), regs: regs, tid: th.tid}).isCaught()
+		caught := (&throwStop{p: p, st: st, regs: regs, tid: th.tid}).isCaught()
 		points = slices.DeleteFunc(points, func(pt *point) bool { return pt.throws == throwsUncaught && caught })
 		if len(points) == 0 {
 			return false
